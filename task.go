@@ -74,7 +74,7 @@ type Task struct {
 	Attempt           int // number of the newest attempt, 0 before the first
 	DeviceID          DeviceID
 	HostID            HostID
-	LeaseExpiresAt    time.Time // of the current attempt; zero when none is active
+	LeaseExpiresAt    time.Time // of the live attempt, else zero: filled by reads, never written
 	CancelRequestedAt time.Time // on the current attempt: it ends with that attempt, so no later one can inherit it
 	Failure           *Failure
 	Result            json.RawMessage // what the runner said, or nil

@@ -1,0 +1,125 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth"
+)
+
+// DeviceWord is what a report says of the attempt's device. An empty Condition says nothing.
+type DeviceWord struct {
+	Word      phonebooth.Word
+	Condition phonebooth.Condition
+	Reason    string
+}
+
+// Finished is the answer to a report.
+type Finished struct {
+	Repeat  bool              // the same report was accepted before: nothing changed (S8.2)
+	Task    phonebooth.Task   // as it is after the report
+	Refusal *phonebooth.Error // report_conflict or lease_lost; a late report is kept as evidence by the Change all the same
+}
+
+// Finish judges a report by its attempt (design, section 6): a repeat, another outcome than before (S8.4), an attempt that
+// ended without a report (S8.3), or a live one, which it ends. A lease past its expiry that the sweep has not taken is still
+// live here (S8.1).
+func Finish(l Live, host phonebooth.HostID, incarnation int64, report phonebooth.Report, word DeviceWord, policy Policy, now time.Time) (Change, Finished, error) {
+	a := l.Attempt
+	if a.HostID != host {
+		return Change{}, Finished{}, leaseUnknown()
+	}
+	if err := CheckIncarnation(l.Host, incarnation); err != nil {
+		return Change{}, Finished{}, err
+	}
+	switch {
+	case a.Reported != nil && a.Reported.Outcome == report.Outcome:
+		return Change{}, Finished{Repeat: true, Task: l.Task}, nil
+	case a.Reported != nil:
+		return Change{}, Finished{Task: l.Task, Refusal: phonebooth.Errorf(phonebooth.Conflict, "report_conflict",
+			"this attempt was already reported as %s", a.Reported.Outcome).With("reported", string(a.Reported.Outcome))}, nil
+	case a.State == phonebooth.AttemptEnded:
+		return keepEvidence(l, report), Finished{Task: l.Task, Refusal: leaseLost(l, "")}, nil
+	case a.State == phonebooth.AttemptAssigned:
+		return Change{}, Finished{}, notClaimed()
+	}
+	l.Attempt.Reported = &report
+	var c Change
+	switch report.Outcome {
+	case phonebooth.OutcomeAbandoned:
+		c = requeue(l, phonebooth.EndedAbandoned, report.Failure, now)
+	case phonebooth.OutcomeDone:
+		c = settle(l, phonebooth.EndedDone, phonebooth.Done, report, now)
+	case phonebooth.OutcomeCancelled:
+		c = settle(l, phonebooth.EndedCancelled, phonebooth.Cancelled, report, now)
+	default: // S8.5: failed with a cancellation pending is what the cancellation wanted
+		if l.Task.CancelRequested() {
+			c = settle(l, phonebooth.EndedFailed, phonebooth.Cancelled, report, now)
+		} else {
+			c = settle(l, phonebooth.EndedFailed, phonebooth.Failed, report, now)
+		}
+	}
+	c.deviceAfter(l, report, word, policy, now)
+	return c, Finished{Task: c.Tasks[0]}, nil
+}
+
+// keepEvidence keeps a late report with its attempt; the first one stays.
+func keepEvidence(l Live, report phonebooth.Report) Change {
+	var c Change
+	if l.Attempt.Evidence != nil {
+		return c
+	}
+	a := l.Attempt
+	a.Evidence = &report
+	c.attempt(a)
+	c.Events = append(c.Events, phonebooth.Event{
+		Kind: phonebooth.AttemptLateReport, TaskID: a.TaskID, Attempt: a.Number, DeviceID: a.DeviceID, HostID: a.HostID,
+		Detail: phonebooth.EventDetail{Outcome: report.Outcome, Code: report.Failure.Code, Reason: LostReason(l)},
+	})
+	return c
+}
+
+// settle ends the attempt and its task together and releases the device.
+func settle(l Live, ending phonebooth.Ending, status phonebooth.Status, report phonebooth.Report, now time.Time) Change {
+	var c Change
+	c.endAttempt(l.Attempt, ending, report.Failure, now)
+	l.Task.Result = report.Result
+	c.finishTask(l.Task, status, report.Failure, now)
+	return c
+}
+
+func (c *Change) endAttempt(a phonebooth.Attempt, ending phonebooth.Ending, why phonebooth.Failure, now time.Time) {
+	a.State, a.Ending, a.Reason, a.EndedAt = phonebooth.AttemptEnded, ending, why, now
+	c.attempt(a)
+	c.Release = append(c.Release, a.DeviceID)
+}
+
+// infrastructure lists the give-backs that say something about the device rather than about the task.
+var infrastructure = map[string]bool{"device_lost": true, "try_again": true, "runner_killed": true}
+
+// deviceAfter takes the host's word on the device from a report, and counts the streak that leads to quarantine.
+func (c *Change) deviceAfter(l Live, report phonebooth.Report, word DeviceWord, policy Policy, now time.Time) {
+	d, changed := l.Device, false
+	if word.Condition != "" && word.Word.Newer(d.Word) {
+		d.Word = word.Word
+		changed = setCondition(&d, word.Condition, word.Reason, now)
+		d.Confirm = 0
+	}
+	quick := now.Sub(l.Attempt.DispatchedAt) <= policy.Quick()
+	switch {
+	case report.Outcome == phonebooth.OutcomeAbandoned && infrastructure[report.Failure.Code] && quick:
+		d.Streak++
+	case report.Outcome == phonebooth.OutcomeDone || report.Outcome == phonebooth.OutcomeFailed:
+		d.Streak = 0
+	}
+	if d.Streak >= QuarantineStreak && d.Hold == phonebooth.NoHold {
+		d.Hold, d.HoldSince = phonebooth.Quarantined, now
+		d.HoldReason = "three attempts in a row ended quickly, the last with " + report.Failure.Code
+		c.deviceEvent(phonebooth.DeviceHeld, d, phonebooth.EventDetail{Hold: d.Hold, Reason: d.HoldReason})
+	}
+	if changed {
+		c.deviceEvent(phonebooth.DeviceChanged, d, phonebooth.EventDetail{Condition: d.Condition, Reason: d.ConditionReason})
+	}
+	if changed || d.Word != l.Device.Word || d.Streak != l.Device.Streak {
+		c.device(d)
+	}
+}

@@ -1,0 +1,107 @@
+package lifecycle
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth"
+)
+
+// Sighting is one device in a host's inventory.
+type Sighting struct {
+	Key        string
+	Name       string
+	DriverType string
+	Tags       []string
+	Runners    []string
+	Fence      string
+	Attributes map[string]string
+	Condition  phonebooth.Condition
+	Reason     string
+	Confirm    int64 // what the last answer asked to repeat for it, else 0
+}
+
+// Inventory is a host's full list of devices, and its heartbeat. known are all devices that the control plane has of the host.
+// What was said under an older word than the one a device already has is ignored for that device (C49); a known device that
+// is missing is offline, while its lease runs its course. An unconfirmed device comes back only by a sighting that repeats
+// its Confirm number: so it was made after the lease was taken, however late older ones arrive.
+func Inventory(h phonebooth.Host, word phonebooth.Word, seen []Sighting, known []phonebooth.Device, now time.Time) (Change, error) {
+	if err := CheckIncarnation(h, word.Incarnation); err != nil {
+		return Change{}, err
+	}
+	var c Change
+	h.HeardAt = now
+	if !h.SilentSince.IsZero() {
+		h.SilentSince = time.Time{}
+		c.hostEvent(phonebooth.HostHeard, h, phonebooth.EventDetail{})
+	}
+	c.host(h)
+	byKey := make(map[string]phonebooth.Device, len(known))
+	for _, d := range known {
+		byKey[d.Key] = d
+	}
+	for _, s := range seen {
+		d, ok := byKey[s.Key]
+		delete(byKey, s.Key)
+		if !ok {
+			c.register(h, word, s, now)
+			continue
+		}
+		c.resight(d, word, s, now)
+	}
+	for _, d := range known {
+		if _, missing := byKey[d.Key]; missing && word.Newer(d.Word) {
+			c.lose(d, word, now)
+		}
+	}
+	return c, nil
+}
+
+func (c *Change) register(h phonebooth.Host, word phonebooth.Word, s Sighting, now time.Time) {
+	d := phonebooth.Device{
+		ID: phonebooth.DeviceIDOf(h.ID, s.Key), HostID: h.ID, Key: s.Key,
+		Condition: s.Condition, ConditionReason: s.Reason, ConditionSince: now, Word: word,
+		Hold: phonebooth.NoHold, RegisteredAt: now,
+	}
+	describe(&d, s)
+	c.device(d)
+	c.deviceEvent(phonebooth.DeviceRegistered, d, phonebooth.EventDetail{Condition: d.Condition, Name: d.Name})
+}
+
+// resight takes a newer word on a known device. An unchanged one writes the word only, without an event.
+func (c *Change) resight(d phonebooth.Device, word phonebooth.Word, s Sighting, now time.Time) {
+	if !word.Newer(d.Word) {
+		return
+	}
+	d.Word = word
+	if d.Condition == phonebooth.Unconfirmed && s.Confirm != d.Confirm {
+		c.device(d)
+		return
+	}
+	d.Confirm = 0
+	changed := describe(&d, s)
+	if setCondition(&d, s.Condition, s.Reason, now) || changed {
+		c.deviceEvent(phonebooth.DeviceChanged, d, phonebooth.EventDetail{Condition: d.Condition, Reason: d.ConditionReason})
+	}
+	c.device(d)
+}
+
+func (c *Change) lose(d phonebooth.Device, word phonebooth.Word, now time.Time) {
+	d.Word = word
+	if d.Condition != phonebooth.Unconfirmed && setCondition(&d, phonebooth.Offline, "its host does not see it any more", now) {
+		c.deviceEvent(phonebooth.DeviceChanged, d, phonebooth.EventDetail{Condition: d.Condition, Reason: d.ConditionReason})
+	}
+	c.device(d)
+}
+
+// describe copies what a sighting says the device is; it reports whether that is news.
+func describe(d *phonebooth.Device, s Sighting) bool {
+	tags := phonebooth.Constraints{Tags: s.Tags}.Normalized().Tags
+	if d.Name == s.Name && d.DriverType == s.DriverType && d.Fence == s.Fence && slices.Equal(d.Tags, tags) &&
+		slices.Equal(d.Runners, s.Runners) && maps.Equal(d.Attributes, s.Attributes) {
+		return false
+	}
+	d.Name, d.DriverType, d.Fence, d.Tags, d.Runners, d.Attributes = s.Name, s.DriverType, s.Fence, tags, s.Runners, s.Attributes
+	return true
+}

@@ -1,0 +1,55 @@
+package lifecycle
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth"
+)
+
+// Submit stores a task as queued (S1.1). spec has its defaults and is valid; queued is the exact number of queued tasks,
+// maxDepth how many are allowed (S1.2). A requeued attempt does not come this way, so it is never refused.
+func Submit(id phonebooth.TaskID, spec phonebooth.TaskSpec, by phonebooth.Submission, queued, maxDepth int, now time.Time) (Change, error) {
+	if queued >= maxDepth {
+		return Change{}, phonebooth.Errorf(phonebooth.Exhausted, "queue_full",
+			"the queue already holds max_queue_depth = %d queued tasks; try again when some have started", maxDepth).
+			With("limit", strconv.Itoa(maxDepth))
+	}
+	t := phonebooth.Task{TaskSpec: spec, ID: id, Submission: by, Status: phonebooth.Queued, CreatedAt: now}
+	if spec.QueueTimeout > 0 {
+		t.QueueDeadline = now.Add(spec.QueueTimeout)
+	}
+	var c Change
+	c.task(t)
+	c.taskEvent(phonebooth.TaskSubmitted, t, phonebooth.EventDetail{})
+	return c, nil
+}
+
+// TimeOutInQueue fails a task that is still queued at its queue deadline (S1.5).
+func TimeOutInQueue(t phonebooth.Task, now time.Time) (Change, error) {
+	if t.Status != phonebooth.Queued || t.QueueDeadline.IsZero() || now.Before(t.QueueDeadline) {
+		return Change{}, notDue()
+	}
+	var c Change
+	c.finishTask(t, phonebooth.Failed, phonebooth.Failure{
+		Code: "queue_timeout", Message: "no matching device became free within the queue timeout of " + t.QueueTimeout.String(),
+	}, now)
+	return c, nil
+}
+
+// finishTask moves t to a terminal status.
+func (c *Change) finishTask(t phonebooth.Task, status phonebooth.Status, why phonebooth.Failure, now time.Time) {
+	t.Status, t.FinishedAt = status, now
+	if status != phonebooth.Done && why != (phonebooth.Failure{}) {
+		t.Failure = &why
+	}
+	kind := map[phonebooth.Status]phonebooth.EventKind{
+		phonebooth.Done: phonebooth.TaskDone, phonebooth.Failed: phonebooth.TaskFailed, phonebooth.Cancelled: phonebooth.TaskCancelled,
+	}[status]
+	c.task(t)
+	c.taskEvent(kind, t, phonebooth.EventDetail{Code: why.Code, Message: why.Message})
+}
+
+func notDue() error {
+	return phonebooth.Errorf(phonebooth.Conflict, "not_due", "it is not due any more")
+}
