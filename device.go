@@ -52,7 +52,7 @@ type Device struct {
 	Condition       Condition
 	ConditionReason string
 	ConditionSince  time.Time
-	Word            Word  // the newest accepted word on it
+	Word            Word  // of its newest change; its host's Word may be newer
 	Confirm         int64 // while Unconfirmed: what an inventory must repeat to prove that it was made afterwards; else 0
 
 	Hold       Hold

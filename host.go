@@ -16,6 +16,7 @@ type Host struct {
 	DeafSince     time.Time // not listening for assignments: devices are no candidates until its next claim
 	DeafReason    string
 
+	Word     Word      // of the newest inventory: it speaks for every device that no newer report spoke of
 	HeardAt  time.Time // last inventory; written without an event
 	PolledAt time.Time // last claim request; written without an event
 

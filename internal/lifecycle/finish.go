@@ -99,10 +99,9 @@ var infrastructure = map[string]bool{"device_lost": true, "try_again": true, "ru
 // deviceAfter takes the host's word on the device from a report, and counts the streak that leads to quarantine.
 func (c *Change) deviceAfter(l Live, report phonebooth.Report, word DeviceWord, policy Policy, now time.Time) {
 	d, changed := l.Device, false
-	if word.Condition != "" && word.Word.Newer(d.Word) {
-		d.Word = word.Word
+	if word.Condition != "" && word.Word.Newer(d.Word) && word.Word.Newer(l.Host.Word) {
 		changed = setCondition(&d, word.Condition, word.Reason, now)
-		d.Confirm = 0
+		d.Word = word.Word
 	}
 	quick := now.Sub(l.Attempt.DispatchedAt) <= policy.Quick()
 	switch {

@@ -24,7 +24,7 @@ type Sighting struct {
 
 // Inventory is a host's full list of devices, and its heartbeat. known are all devices that the control plane has of the host.
 // What was said under an older word than the one a device already has is ignored for that device (C49); a known device that
-// is missing is offline, while its lease runs its course. An unconfirmed device comes back only by a sighting that repeats
+// is missing is offline, while its lease runs its course. Only what changed is written. An unconfirmed device comes back only by a sighting that repeats
 // its Confirm number: so it was made after the lease was taken, however late older ones arrive.
 func Inventory(h phonebooth.Host, word phonebooth.Word, seen []Sighting, known []phonebooth.Device, now time.Time) (Change, error) {
 	if err := CheckIncarnation(h, word.Incarnation); err != nil {
@@ -36,7 +36,14 @@ func Inventory(h phonebooth.Host, word phonebooth.Word, seen []Sighting, known [
 		h.SilentSince = time.Time{}
 		c.hostEvent(phonebooth.HostHeard, h, phonebooth.EventDetail{})
 	}
+	fresh := word.Newer(h.Word)
+	if fresh {
+		h.Word = word
+	}
 	c.host(h)
+	if !fresh {
+		return c, nil
+	}
 	byKey := make(map[string]phonebooth.Device, len(known))
 	for _, d := range known {
 		byKey[d.Key] = d
@@ -69,30 +76,25 @@ func (c *Change) register(h phonebooth.Host, word phonebooth.Word, s Sighting, n
 	c.deviceEvent(phonebooth.DeviceRegistered, d, phonebooth.EventDetail{Condition: d.Condition, Name: d.Name})
 }
 
-// resight takes a newer word on a known device. An unchanged one writes the word only, without an event.
+// resight takes a newer word on a known device. An unchanged one is not written.
 func (c *Change) resight(d phonebooth.Device, word phonebooth.Word, s Sighting, now time.Time) {
-	if !word.Newer(d.Word) {
+	if !word.Newer(d.Word) || d.Condition == phonebooth.Unconfirmed && s.Confirm != d.Confirm {
 		return
 	}
-	d.Word = word
-	if d.Condition == phonebooth.Unconfirmed && s.Confirm != d.Confirm {
-		c.device(d)
-		return
-	}
-	d.Confirm = 0
 	changed := describe(&d, s)
 	if setCondition(&d, s.Condition, s.Reason, now) || changed {
+		d.Word, d.Confirm = word, 0
+		c.device(d)
 		c.deviceEvent(phonebooth.DeviceChanged, d, phonebooth.EventDetail{Condition: d.Condition, Reason: d.ConditionReason})
 	}
-	c.device(d)
 }
 
 func (c *Change) lose(d phonebooth.Device, word phonebooth.Word, now time.Time) {
-	d.Word = word
 	if d.Condition != phonebooth.Unconfirmed && setCondition(&d, phonebooth.Offline, "its host does not see it any more", now) {
+		d.Word = word
+		c.device(d)
 		c.deviceEvent(phonebooth.DeviceChanged, d, phonebooth.EventDetail{Condition: d.Condition, Reason: d.ConditionReason})
 	}
-	c.device(d)
 }
 
 // describe copies what a sighting says the device is; it reports whether that is news.

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth"
+)
+
+// Errors of a database that callers branch on.
+var (
+	ErrNotFound       = errors.New("not found")
+	ErrConflict       = errors.New("the transaction met another one")
+	ErrConstraint     = errors.New("a constraint of the database forbids it")
+	ErrOutcomeUnknown = errors.New("the connection broke while committing")
+	ErrUnavailable    = errors.New("the database is not available")
+	ErrNewer          = errors.New("the database was made by a newer version")
+	ErrFull           = errors.New("the disk of the database is full")
+)
+
+// Reader reads without locks. A single row that does not exist is [ErrNotFound]. Tasks carry LeaseExpiresAt of their live
+// attempt.
+type Reader interface {
+	Task(ctx context.Context, id phonebooth.TaskID) (phonebooth.Task, error)
+	Tasks(ctx context.Context, filter TaskFilter) ([]phonebooth.Task, error)
+	Attempts(ctx context.Context, task phonebooth.TaskID) ([]phonebooth.Attempt, error) // by number
+	AttemptOfLease(ctx context.Context, lease phonebooth.LeaseID) (phonebooth.Attempt, error)
+	AttemptOnDevice(ctx context.Context, device phonebooth.DeviceID) (phonebooth.Attempt, error) // the live one
+	LiveAttempts(ctx context.Context, host phonebooth.HostID) ([]phonebooth.Attempt, error)
+	AttemptsOfClaim(ctx context.Context, host phonebooth.HostID, claimID string) ([]phonebooth.Attempt, error)
+
+	Host(ctx context.Context, id phonebooth.HostID) (phonebooth.Host, error)
+	Hosts(ctx context.Context) ([]phonebooth.Host, error) // also removed ones
+	HostOfToken(ctx context.Context, tokenHash string) (phonebooth.Host, error)
+	Device(ctx context.Context, id phonebooth.DeviceID) (phonebooth.Device, error)
+	Devices(ctx context.Context) ([]phonebooth.Device, error)
+	Reservations(ctx context.Context) ([]phonebooth.Reservation, error)
+
+	Workflow(ctx context.Context, name string, version int) (phonebooth.Workflow, error) // version 0: the newest
+	Workflows(ctx context.Context) ([]phonebooth.Workflow, error)                       // the newest version of each
+
+	Events(ctx context.Context, filter EventFilter) ([]phonebooth.Event, error)
+	Head(ctx context.Context) (Head, error)
+	Snapshot(ctx context.Context) (Snapshot, error)
+	Due(ctx context.Context, at DueTimes, limit int) (Due, error)
+
+	// Enrollment tokens and the admin token: see package auth.
+	PutToken(ctx context.Context, token Token) error
+	Token(ctx context.Context, hash string) (Token, error)
+	// SpendToken binds a one-time token to a host id: the first call wins, a repeat for the same host succeeds.
+	SpendToken(ctx context.Context, hash string, host phonebooth.HostID) error
+}
+
+// Token is a stored secret: only its hash.
+type Token struct {
+	Hash      string
+	Kind      string // "admin" or "enrollment"
+	Name      string
+	ExpiresAt time.Time         // zero: never
+	SpentBy   phonebooth.HostID // of an enrollment that was used
+	CreatedAt time.Time
+}
+
+// TaskFilter chooses tasks, newest submission first.
+type TaskFilter struct {
+	Status   []phonebooth.Status // empty: any
+	DeviceID phonebooth.DeviceID
+	HostID   phonebooth.HostID
+	Labels   map[string]string // all of them
+	Before   int64             // Seq below this; 0: from the newest
+	Limit    int
+}
+
+// EventFilter chooses events, oldest first.
+type EventFilter struct {
+	After    int64 // Pos above this
+	TaskID   phonebooth.TaskID
+	DeviceID phonebooth.DeviceID
+	HostID   phonebooth.HostID
+	Kind     phonebooth.EventKind
+	Limit    int
+}
+
+// Snapshot is everything the scheduler's index needs, read in one transaction, as of event position Pos.
+type Snapshot struct {
+	Pos          int64
+	Tasks        []phonebooth.Task // the queued ones
+	Devices      []phonebooth.Device
+	Hosts        []phonebooth.Host
+	Reservations []phonebooth.Reservation
+	Failed       map[phonebooth.TaskID][]phonebooth.DeviceID // devices on which a queued task already ended an attempt
+}
+
+// DueTimes are the times that [Reader.Due] compares with. A zero time asks for none of that kind.
+type DueTimes struct {
+	Assigned   time.Time // assigned attempts that expire at or before it
+	Dispatched time.Time // dispatched attempts that expire at or before it
+	Queue      time.Time // queued tasks whose queue deadline is at or before it
+	Heard      time.Time // hosts not heard since it, and not silent yet
+	Polled     time.Time // hosts that have not asked for work since it, and are not deaf yet
+}
+
+// Due is what may be due; the ledger decides again on locked rows.
+type Due struct {
+	Attempts []phonebooth.Attempt
+	Tasks    []phonebooth.TaskID
+	Silent   []phonebooth.HostID
+	Deaf     []phonebooth.HostID
+}
