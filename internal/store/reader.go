@@ -38,7 +38,7 @@ type Reader interface {
 	Reservations(ctx context.Context) ([]phonebooth.Reservation, error)
 
 	Workflow(ctx context.Context, name string, version int) (phonebooth.Workflow, error) // version 0: the newest
-	Workflows(ctx context.Context) ([]phonebooth.Workflow, error)                       // the newest version of each
+	Workflows(ctx context.Context) ([]phonebooth.Workflow, error)                        // the newest version of each
 
 	Events(ctx context.Context, filter EventFilter) ([]phonebooth.Event, error)
 	Head(ctx context.Context) (Head, error)

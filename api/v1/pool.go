@@ -1,0 +1,168 @@
+package v1
+
+import (
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth"
+)
+
+// Device is one device of the pool.
+type Device struct {
+	ID              string            `json:"id"`
+	HostID          string            `json:"host_id"`
+	Name            string            `json:"name"`
+	DriverType      string            `json:"driver_type"`
+	Tags            []string          `json:"tags"`
+	Runners         []string          `json:"runners" doc:"offered by its host, the default first"`
+	Fence           string            `json:"fence,omitempty" doc:"gate or process: how a runner is kept off the device when its lease is lost"`
+	Attributes      map[string]string `json:"attributes,omitempty"`
+	Condition       string            `json:"condition" doc:"the host's word; only ready devices are candidates"`
+	ConditionReason string            `json:"condition_reason,omitempty"`
+	ConditionSince  time.Time         `json:"condition_since"`
+	Hold            string            `json:"hold" enum:"none,cordoned,quarantined"`
+	HoldReason      string            `json:"hold_reason,omitempty"`
+	HoldSince       *time.Time        `json:"hold_since,omitempty"`
+	TaskID          string            `json:"task_id,omitempty" doc:"that holds it"`
+	Unavailable     string            `json:"unavailable,omitempty" doc:"why it cannot take a task now; absent when it can"`
+	RegisteredAt    time.Time         `json:"registered_at"`
+}
+
+// DeviceList holds all devices.
+type DeviceList struct {
+	Devices []Device `json:"devices"`
+}
+
+// Host is one host of the pool.
+type Host struct {
+	ID           string     `json:"id"`
+	Name         string     `json:"name"`
+	State        string     `json:"state" enum:"ready,silent,deaf,draining,drained" doc:"ready: it takes tasks"`
+	StateReason  string     `json:"state_reason,omitempty"`
+	Devices      int        `json:"devices"`
+	Running      int        `json:"running" doc:"devices that hold a task"`
+	Incarnation  int64      `json:"incarnation"`
+	Version      string     `json:"version,omitempty"`
+	HeardAt      *time.Time `json:"heard_at,omitempty"`
+	RegisteredAt time.Time  `json:"registered_at"`
+}
+
+// HostList holds all hosts that were not removed.
+type HostList struct {
+	Hosts []Host `json:"hosts"`
+}
+
+// HoldRequest says why.
+type HoldRequest struct {
+	Reason string `json:"reason,omitempty" maxLength:"1024"`
+}
+
+// EnrollmentRequest asks for a one-time token.
+type EnrollmentRequest struct {
+	Name string `json:"name,omitempty" maxLength:"63" doc:"the host's name; the agent's own when left out"`
+}
+
+// Enrollment is a one-time token that an agent turns into a host.
+type Enrollment struct {
+	Token     string    `json:"token"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// WorkflowRequest applies a workflow: a new version each time the content differs.
+type WorkflowRequest struct {
+	Source string `json:"source" doc:"the YAML of the workflow"`
+}
+
+// Workflow is one version of a workflow.
+type Workflow struct {
+	Name      string    `json:"name"`
+	Version   int       `json:"version"`
+	Source    string    `json:"source"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// WorkflowList holds the newest version of each workflow.
+type WorkflowList struct {
+	Workflows []Workflow `json:"workflows"`
+}
+
+// Event is one line of the record.
+type Event struct {
+	Pos       int64                  `json:"pos" doc:"follow from here"`
+	At        time.Time              `json:"at"`
+	Kind      string                 `json:"kind"`
+	TaskID    string                 `json:"task_id,omitempty"`
+	Attempt   int                    `json:"attempt,omitempty"`
+	DeviceID  string                 `json:"device_id,omitempty"`
+	HostID    string                 `json:"host_id,omitempty"`
+	Actor     string                 `json:"actor"`
+	RequestID string                 `json:"request_id,omitempty"`
+	Detail    phonebooth.EventDetail `json:"detail"`
+}
+
+// EventList is a page of events, oldest first.
+type EventList struct {
+	Events []Event `json:"events"`
+	Next   int64   `json:"next" doc:"after this position the next page begins"`
+}
+
+// Version tells what is running.
+type Version struct {
+	Version string `json:"version"`
+	API     string `json:"api"`
+}
+
+// Problem is an RFC 9457 problem.
+type Problem struct {
+	Type   string            `json:"type"`
+	Title  string            `json:"title"`
+	Status int               `json:"status"`
+	Detail string            `json:"detail" doc:"what was wrong, what is allowed, what to do next"`
+	Code   string            `json:"code" doc:"stable, for programs"`
+	Extra  map[string]string `json:"extra,omitempty" doc:"what belongs to the code, such as limit, status, reason or pointer"`
+}
+
+// EventOf is the wire form of e.
+func EventOf(e phonebooth.Event) Event {
+	return Event{
+		Pos: e.Pos, At: e.At.UTC(), Kind: string(e.Kind), TaskID: string(e.TaskID), Attempt: e.Attempt, DeviceID: string(e.DeviceID),
+		HostID: string(e.HostID), Actor: e.Actor, RequestID: e.RequestID, Detail: e.Detail,
+	}
+}
+
+// WorkflowOf is the wire form of w.
+func WorkflowOf(w phonebooth.Workflow) Workflow {
+	return Workflow{Name: w.Name, Version: w.Version, Source: w.Source, CreatedAt: w.CreatedAt.UTC()}
+}
+
+// DeviceOf is the wire form of d, of host h, under reservation r (nil: none).
+func DeviceOf(d phonebooth.Device, h phonebooth.Host, r *phonebooth.Reservation) Device {
+	w := Device{
+		ID: string(d.ID), HostID: string(d.HostID), Name: d.Name, DriverType: d.DriverType, Tags: d.Tags, Runners: d.Runners,
+		Fence: d.Fence, Attributes: d.Attributes, Condition: string(d.Condition), ConditionReason: d.ConditionReason,
+		ConditionSince: d.ConditionSince.UTC(), Hold: string(d.Hold), HoldReason: d.HoldReason, HoldSince: timeOf(d.HoldSince),
+		Unavailable: string(d.Available(h, r)), RegisteredAt: d.RegisteredAt.UTC(),
+	}
+	if r != nil {
+		w.TaskID = string(r.Attempt.TaskID)
+	}
+	return w
+}
+
+// HostOf is the wire form of h, which has so many devices, of which so many hold a task.
+func HostOf(h phonebooth.Host, devices, running int) Host {
+	w := Host{
+		ID: string(h.ID), Name: h.Name, State: "ready", Devices: devices, Running: running,
+		Incarnation: h.Incarnation, Version: h.Version, HeardAt: timeOf(h.HeardAt), RegisteredAt: h.RegisteredAt.UTC(),
+	}
+	switch {
+	case !h.DrainingSince.IsZero() && running == 0:
+		w.State = "drained"
+	case !h.DrainingSince.IsZero():
+		w.State = "draining"
+	case !h.SilentSince.IsZero():
+		w.State, w.StateReason = "silent", "no inventory from its agent"
+	case !h.DeafSince.IsZero():
+		w.State, w.StateReason = "deaf", h.DeafReason
+	}
+	return w
+}
