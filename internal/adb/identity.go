@@ -2,6 +2,7 @@ package adb
 
 import (
 	"cmp"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -20,6 +21,9 @@ type Identity struct {
 	// Key names the phone on its host: the same after it was replugged, and never that of two.
 	// Two hosts may both have an "emulator-5554": they are two phones.
 	Key string
+	// Provisional says that the phone has not said its own name yet (an unauthorized one has not): Key
+	// may be another one once it has.
+	Provisional bool
 	// Transports are the ways to it, the preferred one first: a ready one before others, then USB.
 	Transports []Device
 	// Ambiguous says that this may be the same phone as another identity, or that it cannot be known
@@ -42,33 +46,30 @@ func (id Identity) Ready() bool { return id.Transports[0].State.Ready() }
 //
 // The order of the answer is that of the keys.
 func Identify(seen []Sighting, before []Identity) []Identity {
-	m := merger{held: map[transportKey]string{}, used: map[string]bool{}}
+	named := map[transportKey]string{}
 	for _, id := range before {
 		for _, d := range id.Transports {
-			m.held[keyOf(d)] = id.Key
+			if !id.Provisional {
+				named[keyOf(d)] = id.Key
+			}
 		}
 	}
+	m := merger{held: map[transportKey]string{}, owed: map[string]bool{}, used: map[string]bool{}}
 	groups := map[string][]Sighting{}
 	for _, s := range seen {
 		groups[s.base()] = append(groups[s.base()], s)
+		if key := named[keyOf(s.Device)]; key != "" {
+			m.held[keyOf(s.Device)] = key
+			m.owed[key] = true
+		}
 	}
 	var all []Identity
-	for _, base := range slices.Sorted(mapKeys(groups)) {
+	for _, base := range slices.Sorted(maps.Keys(groups)) {
 		all = append(all, m.group(base, groups[base])...)
 	}
 	markEmulatorAliases(all)
 	slices.SortFunc(all, func(a, b Identity) int { return cmp.Compare(a.Key, b.Key) })
 	return all
-}
-
-func mapKeys(groups map[string][]Sighting) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for base := range groups {
-			if !yield(base) {
-				return
-			}
-		}
-	}
 }
 
 // transportKey recognises a transport between two lists of one server, and does not take another server's for it.
@@ -80,59 +81,65 @@ type transportKey struct {
 func keyOf(d Device) transportKey { return transportKey{d.TransportID, d.Serial, d.USBPath} }
 
 type merger struct {
-	held map[transportKey]string
-	used map[string]bool
+	held map[transportKey]string // keys that transports had before
+	owed map[string]bool         // the keys in held
+	used map[string]bool         // keys given in this answer
 }
 
 // group names the sightings that share one base.
 func (m merger) group(base string, members []Sighting) []Identity {
 	slices.SortFunc(members, comparePreference)
 	if len(members) == 2 && samePhone(members[0], members[1]) {
-		key := base
-		for _, s := range members {
-			if held := m.held[keyOf(s.Device)]; held != "" {
-				key = held
-				if held == base {
-					break
-				}
-			}
-		}
-		m.used[key] = true
-		return []Identity{{Key: key, Transports: []Device{members[0].Device, members[1].Device}}}
+		return []Identity{{Key: m.mergedKey(base, members), Transports: []Device{members[0].Device, members[1].Device}}}
 	}
 	ids := make([]Identity, len(members))
+	said := 0
 	for i, s := range members {
-		ids[i].Transports = []Device{s.Device}
-		ids[i].Why = doubt(s, members)
-		ids[i].Ambiguous = ids[i].Why != ""
+		why := doubt(s, members)
+		ids[i] = Identity{Provisional: s.Properties == nil, Transports: []Device{s.Device}, Ambiguous: why != "", Why: why}
 		if held := m.held[keyOf(s.Device)]; held != "" && !m.used[held] {
 			ids[i].Key = held
 			m.used[held] = true
 		}
+		if s.Properties != nil {
+			said++
+		}
 	}
-	// The plain serial number goes to a lone transport only: of two that come together neither is the first.
-	plain := len(members) == 1
 	for i, s := range members {
 		if ids[i].Key == "" {
-			ids[i].Key = m.newKey(base, s, plain)
+			// The plain name is for a transport that alone says it: of two that came together neither is first.
+			ids[i].Key = m.newKey(base, s, len(members) == 1 || said == 1 && s.Properties != nil)
 		}
 	}
 	return ids
 }
 
-// newKey is base, or base with what tells s apart. The transport id comes last: it means nothing tomorrow.
-func (m merger) newKey(base string, s Sighting, plain bool) string {
-	candidates := []string{base + "@" + s.place(), base + "@" + s.place() + "#" + strconv.FormatUint(s.TransportID, 10)}
-	if plain {
-		candidates = append([]string{base}, candidates...)
-	}
-	for _, key := range candidates {
-		if !m.used[key] {
-			m.used[key] = true
-			return key
+// mergedKey prefers the plain name, then what the preferred transport was called before.
+func (m merger) mergedKey(base string, members []Sighting) string {
+	key := base
+	for _, s := range slices.Backward(members) {
+		if held := m.held[keyOf(s.Device)]; held != "" {
+			key = held
 		}
 	}
-	return candidates[len(candidates)-1]
+	if m.owed[base] {
+		key = base
+	}
+	m.used[key] = true
+	return key
+}
+
+// newKey is base, or base with what tells s apart.
+func (m merger) newKey(base string, s Sighting, plain bool) string {
+	key := base
+	if !plain {
+		key += "@" + s.place()
+	}
+	for n := 2; m.used[key] || m.owed[key]; n++ {
+		key = base + "@" + s.place() + "#" + strconv.Itoa(n)
+	}
+	m.used[key] = true
+	return key
 }
 
 // base is what s is called when nothing else claims the name.
@@ -151,7 +158,7 @@ func (s Sighting) place() string {
 	case s.Network():
 		return s.Serial
 	}
-	return "transport"
+	return "nowhere"
 }
 
 func (s Sighting) emulated() bool {
