@@ -28,7 +28,6 @@ type Reader interface {
 	AttemptOfLease(ctx context.Context, lease phonebooth.LeaseID) (phonebooth.Attempt, error)
 	AttemptOnDevice(ctx context.Context, device phonebooth.DeviceID) (phonebooth.Attempt, error) // the live one
 	LiveAttempts(ctx context.Context, host phonebooth.HostID) ([]phonebooth.Attempt, error)
-	AttemptsOfClaim(ctx context.Context, host phonebooth.HostID, claimID string) ([]phonebooth.Attempt, error)
 
 	Host(ctx context.Context, id phonebooth.HostID) (phonebooth.Host, error)
 	Hosts(ctx context.Context) ([]phonebooth.Host, error) // also removed ones

@@ -65,6 +65,12 @@ type Head struct {
 // IdempotencyKey names a submission.
 type IdempotencyKey struct{ Subject, Key string }
 
+// ClaimKey names a claim request of a host.
+type ClaimKey struct {
+	HostID  phonebooth.HostID
+	ClaimID string
+}
+
 // Keys name the rows that a verb needs.
 type Keys struct {
 	Hosts        []phonebooth.HostID
@@ -74,7 +80,8 @@ type Keys struct {
 	Tasks        []phonebooth.TaskID
 	Attempts     []phonebooth.AttemptKey
 	Idempotency  []IdempotencyKey
-	Workflows    []string // the newest version of each
+	Claims       []ClaimKey // read after the host lock; the verb also asks for the host
+	Workflows    []string   // the newest version of each
 }
 
 // Rows are loaded rows by key.
@@ -85,7 +92,8 @@ type Rows struct {
 	Attempts     map[phonebooth.AttemptKey]phonebooth.Attempt
 	Reservations map[phonebooth.DeviceID]phonebooth.Reservation
 	Idempotency  map[IdempotencyKey]phonebooth.TaskID
-	Workflows    map[string]phonebooth.Workflow // newest version by name
+	Claims       map[ClaimKey][]phonebooth.AttemptKey // what the claim was answered with, ended attempts too
+	Workflows    map[string]phonebooth.Workflow       // newest version by name
 }
 
 // NewRows is an empty set of rows.
@@ -94,7 +102,7 @@ func NewRows() *Rows {
 		Hosts: map[phonebooth.HostID]phonebooth.Host{}, Devices: map[phonebooth.DeviceID]phonebooth.Device{},
 		Tasks: map[phonebooth.TaskID]phonebooth.Task{}, Attempts: map[phonebooth.AttemptKey]phonebooth.Attempt{},
 		Reservations: map[phonebooth.DeviceID]phonebooth.Reservation{}, Idempotency: map[IdempotencyKey]phonebooth.TaskID{},
-		Workflows: map[string]phonebooth.Workflow{},
+		Claims: map[ClaimKey][]phonebooth.AttemptKey{}, Workflows: map[string]phonebooth.Workflow{},
 	}
 }
 

@@ -1,0 +1,35 @@
+package control
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"go.jetify.com/typeid"
+
+	"github.com/phonebooth-dev/phonebooth"
+)
+
+// mintTaskID draws a new task id: sortable by time, unique for ever.
+func mintTaskID() (phonebooth.TaskID, error) {
+	id, err := typeid.WithPrefix("task")
+	if err != nil {
+		return "", fmt.Errorf("draw a task id: %w", err)
+	}
+	return phonebooth.TaskID(id.String()), nil
+}
+
+// enrolledID is the id of the host that a token and a secret make together: the same pair again is the same host. Both are
+// hashes of secrets, so it cannot be foreseen.
+func enrolledID(tokenHash, secretHash string) phonebooth.HostID {
+	sum := sha256.Sum256([]byte(tokenHash + "\x00" + secretHash))
+	return phonebooth.HostID("host_" + hex.EncodeToString(sum[:13]))
+}
+
+// MintLeaseID draws a lease id that nobody can guess.
+func MintLeaseID() phonebooth.LeaseID {
+	var b [24]byte
+	rand.Read(b[:]) // never fails: the runtime ends the program instead
+	return phonebooth.LeaseID("lease_" + hex.EncodeToString(b[:]))
+}

@@ -1,0 +1,88 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/phonebooth-dev/phonebooth"
+	"github.com/phonebooth-dev/phonebooth/internal/ledger"
+	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
+	"github.com/phonebooth-dev/phonebooth/internal/store"
+)
+
+// Submit stores a task and gives back its id after COMMIT, without waiting for a device (S1.1). key is the caller's
+// idempotency key, "" for none; a repeat under it with the same bodyHash gives the task as it is now, with replayed set, and
+// one with another body is refused (C17). spec has its defaults.
+func (c *Control) Submit(ctx context.Context, by Caller, spec phonebooth.TaskSpec, key, bodyHash string) (t phonebooth.Task, replayed bool, err error) {
+	if err := spec.Validate(); err != nil {
+		return t, false, err
+	}
+	if spec, err = c.resolveWorkflow(ctx, spec); err != nil {
+		return t, false, err
+	}
+	id, err := mintTaskID()
+	if err != nil {
+		return t, false, answer(err, nil)
+	}
+	submission := phonebooth.Submission{Subject: by.Subject, IdempotencyKey: key, BodyHash: bodyHash}
+	var earlier phonebooth.TaskID
+	v := verb("submit", by)
+	v.NeedsHead = true
+	idem := store.IdempotencyKey{Subject: by.Subject, Key: key}
+	if key != "" {
+		v.Keys = fixed(store.Keys{Idempotency: []store.IdempotencyKey{idem}})
+	} else {
+		v.Keys = fixed(store.Keys{})
+	}
+	v.Decide = func(view ledger.View) (lifecycle.Change, error) {
+		if earlier = view.Idempotency[idem]; earlier != "" && key != "" {
+			return lifecycle.Change{}, nil
+		}
+		change, err := lifecycle.Submit(id, spec, submission, view.Head.Queued, c.opts.MaxQueueDepth, view.Now)
+		if err == nil {
+			t = change.Tasks[0]
+		}
+		return change, err
+	}
+	err = c.ledger.Do(ctx, v)
+	if errors.Is(err, store.ErrConstraint) { // another replica took the key in the meantime: it is found now
+		err = c.ledger.Do(ctx, v)
+	}
+	if err != nil {
+		return t, false, answer(err, nil)
+	}
+	if earlier != "" {
+		t, err = c.replay(ctx, earlier, bodyHash)
+		return t, true, err
+	}
+	return t, false, nil
+}
+
+// replay answers a repeated submission.
+func (c *Control) replay(ctx context.Context, id phonebooth.TaskID, bodyHash string) (phonebooth.Task, error) {
+	t, err := c.Task(ctx, id)
+	if err == nil && t.Submission.BodyHash != bodyHash {
+		return phonebooth.Task{}, phonebooth.Errorf(phonebooth.Invalid, "idempotency_key_reused",
+			"this Idempotency-Key was already used with another body; use a new key for a new task").With("pointer", "Idempotency-Key")
+	}
+	return t, err
+}
+
+// resolveWorkflow pins the version of a workflow, and refuses one that does not exist (S1.4). Workflows are immutable and
+// never removed, so what was found stays true.
+func (c *Control) resolveWorkflow(ctx context.Context, spec phonebooth.TaskSpec) (phonebooth.TaskSpec, error) {
+	if spec.Workflow == nil {
+		return spec, nil
+	}
+	w, err := c.Workflow(ctx, spec.Workflow.Name, spec.Workflow.Version)
+	if err != nil {
+		return spec, err
+	}
+	if len(spec.Inputs) > 0 && !json.Valid(spec.Inputs) {
+		return spec, phonebooth.Errorf(phonebooth.Invalid, "invalid", "the workflow's inputs are not JSON").With("pointer", "/workflow/inputs")
+	}
+	ref := w.WorkflowRef
+	spec.Workflow = &ref
+	return spec, nil
+}
