@@ -1,0 +1,16 @@
+package simdevice
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// steadyNow is the time since boot; on macOS the monotonic clock counts suspend.
+func steadyNow() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
+}
