@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -30,7 +31,8 @@ func Main(opt Options) int {
 	if opt.Now == nil {
 		opt.Now = boottime.Now
 	}
-	syscall.CloseOnExec(eventFD)
+	showName()
+	keepFiles()
 	events := json.NewEncoder(os.NewFile(eventFD, "events"))
 
 	// From here on a signal ends the runner first.
@@ -63,6 +65,18 @@ func Main(opt Options) int {
 		return 1
 	}
 	return 0
+}
+
+// keepFiles keeps every file but the standard ones from the runner: the event pipe, and
+// whatever the agent was started with.
+func keepFiles() {
+	syscall.CloseOnExec(eventFD)
+	names, _ := os.ReadDir("/dev/fd") // without it the event pipe is what matters
+	for _, name := range names {
+		if fd, err := strconv.Atoi(name.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
 }
 
 // read passes on commands until the pipe ends, and then closes the channel. Something

@@ -15,6 +15,8 @@ const zombie = 5 // SZOMB in sys/proc.h
 
 func ownBinary() (string, error) { return os.Executable() }
 
+func showName() {}
+
 func runnerAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func adoptOrphans() error { return nil }

@@ -17,6 +17,9 @@ const groupOnly = false
 // ownBinary is the image that runs, also after an upgrade has replaced its file.
 func ownBinary() (string, error) { return "/proc/self/exe", nil }
 
+// showName gives the process its name in ps and top, which would be "exe" after ownBinary.
+func showName() { _ = os.WriteFile("/proc/self/comm", []byte("phonebooth"), 0) }
+
 // runnerAttr makes the runner the head of a process group that the kernel kills with
 // the thread that started it: that thread must live as long as the minder.
 func runnerAttr() *syscall.SysProcAttr {
