@@ -10,6 +10,10 @@ package v1
 const (
 	HeaderIdempotencyKey = "Idempotency-Key"
 	HeaderRequestID      = "X-Request-Id"
+	HeaderLastEventID    = "Last-Event-ID"
+	// HeaderHostID may be sent with agent calls: the host that the caller believes to be. It is refused when the token is
+	// another host's.
+	HeaderHostID = "X-Phonebooth-Host-Id"
 )
 
 // Paths of the API; {id} and {name} stand for identifiers.

@@ -111,16 +111,6 @@ type Version struct {
 	API     string `json:"api"`
 }
 
-// Problem is an RFC 9457 problem.
-type Problem struct {
-	Type   string            `json:"type"`
-	Title  string            `json:"title"`
-	Status int               `json:"status"`
-	Detail string            `json:"detail" doc:"what was wrong, what is allowed, what to do next"`
-	Code   string            `json:"code" doc:"stable, for programs"`
-	Extra  map[string]string `json:"extra,omitempty" doc:"what belongs to the code, such as limit, status, reason or pointer"`
-}
-
 // EventOf is the wire form of e.
 func EventOf(e phonebooth.Event) Event {
 	return Event{
@@ -137,7 +127,7 @@ func WorkflowOf(w phonebooth.Workflow) Workflow {
 // DeviceOf is the wire form of d, of host h, under reservation r (nil: none).
 func DeviceOf(d phonebooth.Device, h phonebooth.Host, r *phonebooth.Reservation) Device {
 	w := Device{
-		ID: string(d.ID), HostID: string(d.HostID), Name: d.Name, DriverType: d.DriverType, Tags: d.Tags, Runners: d.Runners,
+		ID: string(d.ID), HostID: string(d.HostID), Name: d.Name, DriverType: d.DriverType, Tags: listOf(d.Tags), Runners: listOf(d.Runners),
 		Fence: d.Fence, Attributes: d.Attributes, Condition: string(d.Condition), ConditionReason: d.ConditionReason,
 		ConditionSince: d.ConditionSince.UTC(), Hold: string(d.Hold), HoldReason: d.HoldReason, HoldSince: timeOf(d.HoldSince),
 		Unavailable: string(d.Available(h, r)), RegisteredAt: d.RegisteredAt.UTC(),
@@ -165,4 +155,12 @@ func HostOf(h phonebooth.Host, devices, running int) Host {
 		w.State, w.StateReason = "deaf", h.DeafReason
 	}
 	return w
+}
+
+// listOf makes the empty list of a nil one, which JSON would show as null.
+func listOf(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
 }
