@@ -159,6 +159,28 @@ func TestWhatBothLeftIsKilledByTheNextLife(t *testing.T) {
 	}
 }
 
+func TestAMinderThatDoesNotEndIsKilledByTheNextLife(t *testing.T) {
+	t.Parallel()
+	agent, l, _ := launchAgent(t, withDaemon, time.Hour, time.Minute)
+	daemon := pidFrom(t, l.Spec.Dir, "daemon")
+	if err := syscall.Kill(l.Record.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	_ = agent.Process.Kill()
+	_ = agent.Wait()
+	if !alive(l.Runner) {
+		t.Fatal("the runner is dead already, which proves nothing")
+	}
+	if _, err := minder.KillLeftovers(t.Context(), l.Record); err != nil {
+		t.Errorf("KillLeftovers: %v", err)
+	}
+	for what, pid := range map[string]int{"minder": l.Record.PID, "runner": l.Runner, "daemon": daemon} {
+		if alive(pid) {
+			t.Errorf("the %s is alive", what)
+		}
+	}
+}
+
 func TestASweepKillsTheBearersOfItsCookieAlone(t *testing.T) {
 	t.Parallel()
 	bearer := func(cookie string) *exec.Cmd {
