@@ -1,0 +1,82 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/phonebooth-dev/phonebooth"
+)
+
+// Registration is a runner and what a host must know to offer it.
+type Registration struct {
+	Name    string
+	Drivers []string // the driver types that it can drive; empty: all
+	Fence   string   // "gate" or "process": how it is kept off the device when the lease is lost
+	Runner  Runner
+}
+
+// Drives reports whether the runner can drive devices of driverType.
+func (r Registration) Drives(driverType string) bool {
+	return len(r.Drivers) == 0 || slices.Contains(r.Drivers, driverType)
+}
+
+// Registry maps names to runners. Fill it first, then share it: Register must not run at the same time as anything else.
+type Registry struct {
+	runners []Registration
+}
+
+// Register adds r behind those that are there: of the runners that drive a device, the first is the default.
+func (g *Registry) Register(r Registration) error {
+	switch _, taken := g.Lookup(r.Name); {
+	case !phonebooth.ValidName(r.Name):
+		return fmt.Errorf("register runner %q: the name must be 1 to 63 letters, digits, dots, underscores and hyphens", r.Name)
+	case taken:
+		return fmt.Errorf("register runner %q: the name is taken", r.Name)
+	case r.Runner == nil:
+		return fmt.Errorf("register runner %q: there is no runner", r.Name)
+	case r.Fence != "gate" && r.Fence != "process":
+		return fmt.Errorf("register runner %q: the fence must be gate or process", r.Name)
+	}
+	r.Drivers = slices.Clone(r.Drivers)
+	g.runners = append(g.runners, r)
+	return nil
+}
+
+// Lookup finds a runner by its name.
+func (g *Registry) Lookup(name string) (Registration, bool) {
+	at := slices.IndexFunc(g.runners, func(r Registration) bool { return r.Name == name })
+	if at < 0 {
+		return Registration{}, false
+	}
+	return g.runners[at], true
+}
+
+// Choose is the runner for a device of driverType: the named one, or the default when name is "". The error's code is
+// unknown_runner.
+func (g *Registry) Choose(driverType, name string) (Registration, error) {
+	offers := g.Offers(driverType)
+	if name == "" && len(offers) > 0 {
+		name = offers[0]
+	}
+	if !slices.Contains(offers, name) {
+		return Registration{}, phonebooth.Errorf(phonebooth.Invalid, "unknown_runner",
+			"this host has no such runner for %s devices; it has: %s", driverType, strings.Join(offers, ", "))
+	}
+	r, _ := g.Lookup(name)
+	return r, nil
+}
+
+// Offers names the runners that can drive devices of driverType, the default first.
+func (g *Registry) Offers(driverType string) []string {
+	var names []string
+	for _, r := range g.runners {
+		if r.Drives(driverType) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+// All lists what is registered, in order.
+func (g *Registry) All() []Registration { return slices.Clone(g.runners) }

@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"syscall"
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth"
+)
+
+// Runner turns goals into commands. It does no input or output and starts nothing.
+type Runner interface {
+	// Command says which program works on w. A *phonebooth.Error ends the attempt failed under the error's code; any
+	// other error ends it as runner_misconfigured.
+	Command(w Work) (Command, error)
+
+	// Parse reads the end of a program that left no valid result. ok is false when it has nothing to say: then the exit
+	// code decides, as [Judge] reads it.
+	Parse(e Exit) (report phonebooth.Report, ok bool)
+}
+
+// Execute works on one goal to its end and reports how that was. It is the task-execution entry point: behind it is a
+// process under the Host Agent's watch, or whatever a program that embeds a host puts there. When ctx ends it stops what it
+// started and returns only when nothing of it is left; the cause of ctx, a [Did], says why.
+type Execute func(ctx context.Context, w Work) phonebooth.Report
+
+// Work is one goal on one device.
+type Work struct {
+	TaskID  phonebooth.TaskID
+	Attempt int // from 1
+	Step    int // of a workflow, from 1; 0: the goal is the whole task
+	Steps   int // how many the workflow has
+	Goal    string
+	Inputs  json.RawMessage // JSON object, or nil
+	Labels  map[string]string
+
+	DeviceID   phonebooth.DeviceID
+	DriverType string
+	Serial     string    // the name under which the device is driven
+	Deadline   time.Time // when the attempt times out; zero: never
+	PortBase   int       // the first of [PortsPerSlot] ports
+}
+
+// Ports of a host are given to its device slots in runs of equal length.
+const (
+	FirstPort    = 20000
+	PortsPerSlot = 20
+)
+
+// Command is a program to start.
+type Command struct {
+	Argv []string // the program, looked up in PATH when its name has no slash, and its arguments; no shell is involved
+	Env  []string // NAME=VALUE, on top of the contract's
+	Stop Ladder
+}
+
+// Ladder is how a program is asked to end: First to its process group, SIGTERM after Grace, SIGKILL after TermGrace. The
+// zero value is SIGINT, 5 s, 2 s.
+type Ladder struct {
+	First     syscall.Signal
+	Grace     time.Duration
+	TermGrace time.Duration
+}
+
+// WithDefaults fills what is left out.
+func (l Ladder) WithDefaults() Ladder {
+	if l.First == 0 {
+		l.First = syscall.SIGINT
+	}
+	if l.Grace <= 0 {
+		l.Grace = 5 * time.Second
+	}
+	if l.TermGrace <= 0 {
+		l.TermGrace = 2 * time.Second
+	}
+	return l
+}
+
+// Exit is how a program ended.
+type Exit struct {
+	Code   int    // -1 when a signal ended it
+	Signal string // "SIGSEGV"; "" when it exited
+}
