@@ -11,7 +11,14 @@ import (
 )
 
 const (
-	huntLimit = time.Second           // how long killing may go on before the rest counts as left
+	// How long killing may go on before the rest counts as left: in a minder, which
+	// should report before its agent loses patience, and in the agent.
+	minderLimit = time.Second
+	sweepLimit  = 5 * time.Second
+	// enoughLooks are taken in any case: on a machine that is so busy that the limit
+	// passes during the first, what was killed must be seen dead.
+	enoughLooks = 5
+
 	huntPause = 10 * time.Millisecond // between two looks at the process table
 	// cleanLooks in a row must find nothing: a process that forks while the table is
 	// read can be missed by one look.
@@ -54,24 +61,25 @@ func (h *hunt) strike() (int, error) {
 // run strikes until nothing is found any more, or the limit or ctx ends it. between is
 // called after each strike. It returns how many were left at the last look; an error
 // means that the last look failed.
-func (h *hunt) run(ctx context.Context, between func()) (left int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, huntLimit)
-	defer cancel()
-	for clean := 0; clean < cleanLooks; {
+func (h *hunt) run(ctx context.Context, limit time.Duration, between func()) (left int, err error) {
+	end := time.Now().Add(limit)
+	for look, clean := 1, 0; ; look++ {
 		left, err = h.strike()
 		between()
 		if left == 0 && err == nil {
 			clean++
-			continue
+		} else {
+			clean = 0
 		}
-		clean = 0
+		if clean == cleanLooks || look >= enoughLooks && time.Now().After(end) {
+			return left, err
+		}
 		select {
 		case <-ctx.Done():
 			return left, err
 		case <-time.After(huntPause):
 		}
 	}
-	return 0, nil
 }
 
 // kill sends SIGKILL to p and to no later process with its number.
@@ -101,7 +109,8 @@ func bearers(matches func(cookie string) bool) quarry {
 }
 
 // Sweep kills every process that carries exactly this cookie, and says how many those
-// were. The error is ErrLeft when some would not die within a second.
+// were. The error is ErrLeft when some would not die within five seconds, or
+// before ctx ended.
 func Sweep(ctx context.Context, cookie string) (killed int, err error) {
 	if cookie == "" {
 		return 0, errors.New("sweep: no cookie")
@@ -120,7 +129,7 @@ func SweepPrefix(ctx context.Context, prefix string) (killed int, err error) {
 
 func sweep(ctx context.Context, matches func(string) bool) (int, error) {
 	h := newHunt(bearers(matches))
-	left, err := h.run(ctx, func() {})
+	left, err := h.run(ctx, sweepLimit, func() {})
 	if left > 0 {
 		err = errors.Join(fmt.Errorf("%w: %d", ErrLeft, left), err)
 	}

@@ -200,7 +200,7 @@ func (w *watch) conclude(status syscall.WaitStatus) *Exit {
 			e.Cause = Signaled
 		}
 	}
-	left, err := w.hunt.run(context.Background(), func() { _, _ = w.reap() })
+	left, err := w.hunt.run(context.Background(), minderLimit, func() { _, _ = w.reap() })
 	if err != nil {
 		left = max(left, 1) // unknown is not free
 	}
