@@ -6,24 +6,33 @@ import (
 	"github.com/phonebooth-dev/phonebooth"
 )
 
-// Poll notes that the host asked for work: it listens, so a host that was deaf is not any more. incarnation is the asking
-// agent's.
+// Poll notes that the host asked for work: it listens, so a host that was deaf is not any more, once this life of its agent
+// has also sent an inventory: what an earlier life said of the devices may have changed while nobody looked. incarnation is
+// the asking agent's.
 func Poll(h phonebooth.Host, incarnation int64, now time.Time) (Change, error) {
 	if err := CheckIncarnation(h, incarnation); err != nil {
 		return Change{}, err
 	}
 	var c Change
 	h.PolledAt = now
-	if !h.DeafSince.IsZero() {
-		h.DeafSince, h.DeafReason = time.Time{}, ""
-		c.hostEvent(phonebooth.HostListening, h, phonebooth.EventDetail{})
+	if h.Word.Incarnation == h.Incarnation {
+		c.listen(&h)
 	}
 	c.host(h)
 	return c, nil
 }
 
+// listen ends a deafness; the caller writes h.
+func (c *Change) listen(h *phonebooth.Host) {
+	if !h.DeafSince.IsZero() {
+		h.DeafSince, h.DeafReason = time.Time{}, ""
+		c.hostEvent(phonebooth.HostListening, *h, phonebooth.EventDetail{})
+	}
+}
+
 // Claim hands an assigned attempt to the agent of the host that owns it: it becomes dispatched under a full lease (S6.1).
 // An attempt with a pending cancellation is claimed like any other; the answer says so, and the agent starts nothing (S6.4).
+// Whoever answers a claim first looks for attempts that its claim id already got: a repeat gets those, and never more (S6.2).
 func Claim(l Live, host phonebooth.HostID, claimID string, incarnation int64, policy Policy, now time.Time) (Change, error) {
 	a := l.Attempt
 	if a.HostID != host {
@@ -32,7 +41,10 @@ func Claim(l Live, host phonebooth.HostID, claimID string, incarnation int64, po
 	if err := CheckIncarnation(l.Host, incarnation); err != nil {
 		return Change{}, err
 	}
-	if a.State != phonebooth.AttemptAssigned {
+	switch a.State {
+	case phonebooth.AttemptEnded:
+		return Change{}, leaseLost(l, "")
+	case phonebooth.AttemptDispatched:
 		return Change{}, leaseLost(l, "claimed")
 	}
 	if !now.Before(a.ExpiresAt) {
@@ -82,10 +94,10 @@ func leaseLost(l Live, reason string) *phonebooth.Error {
 	return phonebooth.Errorf(phonebooth.Conflict, "lease_lost", "the lease is lost: %s", reason).With("reason", reason)
 }
 
-// LostReason says why an ended attempt's lease is lost: a newer attempt exists, or how it ended.
+// LostReason says why a lease is lost: a newer attempt or another line of agents has taken its place, or how it ended.
 func LostReason(l Live) string {
 	switch {
-	case l.Task.Attempt > l.Attempt.Number:
+	case l.Task.Attempt > l.Attempt.Number, takenOver(l):
 		return "superseded"
 	case l.Attempt.Ending == phonebooth.EndedExpired:
 		return "expired"

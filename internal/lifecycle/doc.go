@@ -2,7 +2,7 @@
 //
 // Every verb is a pure function from rows and a time to a [Change], and, where a caller branches on the answer, a result:
 //
-//	change, err := lifecycle.Cancel(lifecycle.Live{Task: t, Attempt: a, Device: d, Host: h}, by, now)
+//	change, err := lifecycle.Cancel(task, now)
 //
 // An error is a refusal: nothing changes, and the error says why. Results that a caller must tell apart, such as a lost
 // lease, are values. The package does no input or output, reads no clock and knows no SQL: the ledger loads rows, decides

@@ -45,7 +45,8 @@ func Release(l Live, now time.Time) (Change, error) {
 }
 
 // requeue ends the attempt without a result and decides about its task: cancelled with a cancellation pending, whatever
-// attempts remain (S7.3); queued again while attempts remain (S7.1); failed at the limit (S7.2).
+// attempts remain (S7.3); queued again while attempts remain (S7.1); failed at the limit (S7.2). Its queue
+// deadline stays: a task that is queued again after it has waited long enough (S1.5).
 func requeue(l Live, ending phonebooth.Ending, why phonebooth.Failure, now time.Time) Change {
 	var c Change
 	c.endAttempt(l.Attempt, ending, why, now)

@@ -22,7 +22,8 @@ type Finished struct {
 
 // Finish judges a report by its attempt (design, section 6): a repeat, another outcome than before (S8.4), an attempt that
 // ended without a report (S8.3), or a live one, which it ends. A lease past its expiry that the sweep has not taken is still
-// live here (S8.1).
+// live here (S8.1). An attempt of an agent that was taken over runs its course: the agent that took over cannot know whether
+// it is still being driven.
 func Finish(l Live, host phonebooth.HostID, incarnation int64, report phonebooth.Report, word DeviceWord, policy Policy, now time.Time) (Change, Finished, error) {
 	a := l.Attempt
 	if a.HostID != host {
@@ -31,7 +32,13 @@ func Finish(l Live, host phonebooth.HostID, incarnation int64, report phonebooth
 	if err := CheckIncarnation(l.Host, incarnation); err != nil {
 		return Change{}, Finished{}, err
 	}
+	if !report.Outcome.Valid() {
+		return Change{}, Finished{}, phonebooth.Errorf(phonebooth.Invalid, "invalid",
+			"the outcome must be done, failed, cancelled or abandoned").With("pointer", "/outcome")
+	}
 	switch {
+	case a.DispatchedAt.IsZero(): // S10.5, also when it has ended since
+		return Change{}, Finished{}, notClaimed()
 	case a.Reported != nil && a.Reported.Outcome == report.Outcome:
 		return Change{}, Finished{Repeat: true, Task: l.Task}, nil
 	case a.Reported != nil:
@@ -39,9 +46,10 @@ func Finish(l Live, host phonebooth.HostID, incarnation int64, report phonebooth
 			"this attempt was already reported as %s", a.Reported.Outcome).With("reported", string(a.Reported.Outcome))}, nil
 	case a.State == phonebooth.AttemptEnded:
 		return keepEvidence(l, report), Finished{Task: l.Task, Refusal: leaseLost(l, "")}, nil
-	case a.State == phonebooth.AttemptAssigned:
-		return Change{}, Finished{}, notClaimed()
+	case takenOver(l):
+		return Change{}, Finished{Task: l.Task, Refusal: leaseLost(l, "")}, nil
 	}
+	report.Failure = reasonOf(report)
 	l.Attempt.Reported = &report
 	var c Change
 	switch report.Outcome {
@@ -52,14 +60,31 @@ func Finish(l Live, host phonebooth.HostID, incarnation int64, report phonebooth
 	case phonebooth.OutcomeCancelled:
 		c = settle(l, phonebooth.EndedCancelled, phonebooth.Cancelled, report, now)
 	default: // S8.5: failed with a cancellation pending is what the cancellation wanted
+		status := phonebooth.Failed
 		if l.Task.CancelRequested() {
-			c = settle(l, phonebooth.EndedFailed, phonebooth.Cancelled, report, now)
-		} else {
-			c = settle(l, phonebooth.EndedFailed, phonebooth.Failed, report, now)
+			status = phonebooth.Cancelled
 		}
+		c = settle(l, phonebooth.EndedFailed, status, report, now)
 	}
 	c.deviceAfter(l, report, word, policy, now)
 	return c, Finished{Task: c.Tasks[0]}, nil
+}
+
+// reasonOf is the report's failure, with a code also when the host gave none: nothing fails without a reason.
+func reasonOf(report phonebooth.Report) phonebooth.Failure {
+	why := report.Failure
+	if why.Code != "" {
+		return why
+	}
+	switch report.Outcome {
+	case phonebooth.OutcomeFailed:
+		why.Code = "runner_failed"
+	case phonebooth.OutcomeCancelled:
+		why.Code = "cancelled"
+	case phonebooth.OutcomeAbandoned:
+		why.Code = "abandoned"
+	}
+	return why
 }
 
 // keepEvidence keeps a late report with its attempt; the first one stays.

@@ -20,7 +20,12 @@ func Enroll(id phonebooth.HostID, name, tokenHash string, now time.Time) Change 
 
 // Start is the first call of every life of an agent. startID is drawn by that life, so that a repeated call gets the same
 // answer; previous is the incarnation that the agent remembers. An agent with another memory is a copy or a restored backup
-// and is refused, unless takeOver says that the older one shall go (C10). The host is deaf until the new agent asks for work.
+// and is refused, unless takeOver says that the older one shall go (C10). The host is deaf until the new agent has sent an
+// inventory and asked for work.
+//
+// An agent that continues an earlier life knows from its journal and locks what that life left behind, and has its leases. One
+// that took over knows nothing: it begins a new line of incarnations, and the leases of the older line run out by themselves,
+// because their agent may go on driving until it is told (see [Renew] and [Finish]).
 func Start(h phonebooth.Host, startID string, previous int64, takeOver bool, version string, now time.Time) (Change, phonebooth.Host, error) {
 	if err := CheckIncarnation(h, h.Incarnation); err != nil {
 		return Change{}, h, err
@@ -32,7 +37,12 @@ func Start(h phonebooth.Host, startID string, previous int64, takeOver bool, ver
 		return Change{}, h, phonebooth.Errorf(phonebooth.Conflict, "host_identity_conflict",
 			"another agent has been running as this host; if this one shall replace it, start it with --take-over")
 	}
-	h.Incarnation++
+	h.PolledAt = time.Time{}
+	if previous == h.Incarnation {
+		h.Incarnation++
+	} else {
+		h.Incarnation = (h.Incarnation/lineSpan + 1) * lineSpan
+	}
 	h.StartID, h.Version = startID, version
 	var c Change
 	if h.DeafSince.IsZero() {
@@ -42,6 +52,14 @@ func Start(h phonebooth.Host, startID string, previous int64, takeOver bool, ver
 	h.Rev++
 	c.hostEvent(phonebooth.HostStarted, h, phonebooth.EventDetail{})
 	return c, h, nil
+}
+
+// lineSpan parts the lines of an agent's lives: the incarnations of one line have one quotient by it.
+const lineSpan = 1_000_000
+
+// takenOver reports whether the attempt was claimed by a line of agents that another has replaced.
+func takenOver(l Live) bool {
+	return l.Attempt.State == phonebooth.AttemptDispatched && l.Attempt.Incarnation/lineSpan != l.Host.Incarnation/lineSpan
 }
 
 // Drain keeps new tasks from h's devices; what runs may end. Twice is once (C35).

@@ -9,7 +9,7 @@ type Belief struct {
 }
 
 // BelieveClaim is the belief after a claim: sent is when the request left, parked how long the control plane says that it
-// kept the request before it made the answer, fence what the answer left. The answer cannot have been made earlier than
+// had kept the request at the store time for which fence was left, never longer. The answer cannot have been made earlier than
 // sent + parked/1.2 on this clock, whenever it was received; counting from its receipt would trust the network.
 func BelieveClaim(sent, parked, fence time.Duration) Belief {
 	made := sent + time.Duration(float64(parked)/RateSpread)

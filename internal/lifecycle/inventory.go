@@ -24,8 +24,9 @@ type Sighting struct {
 
 // Inventory is a host's full list of devices, and its heartbeat. known are all devices that the control plane has of the host.
 // What was said under an older word than the one a device already has is ignored for that device (C49); a known device that
-// is missing is offline, while its lease runs its course. Only what changed is written. An unconfirmed device comes back only by a sighting that repeats
-// its Confirm number: so it was made after the lease was taken, however late older ones arrive.
+// is missing is offline, while its lease runs its course. Only what changed is written. An unconfirmed device comes back only
+// by a sighting that repeats its Confirm number: so it was made after the lease was taken, however late older ones arrive.
+// Each key stands once in seen.
 func Inventory(h phonebooth.Host, word phonebooth.Word, seen []Sighting, known []phonebooth.Device, now time.Time) (Change, error) {
 	if err := CheckIncarnation(h, word.Incarnation); err != nil {
 		return Change{}, err
@@ -38,6 +39,9 @@ func Inventory(h phonebooth.Host, word phonebooth.Word, seen []Sighting, known [
 	}
 	fresh := word.Newer(h.Word)
 	if fresh {
+		if h.Word.Incarnation != h.Incarnation && !h.PolledAt.IsZero() {
+			c.listen(&h) // this life asked for work before it said what it has
+		}
 		h.Word = word
 	}
 	c.host(h)

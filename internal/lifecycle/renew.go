@@ -15,15 +15,16 @@ type Renewal struct {
 
 // Renew moves the expiry of a claimed lease to now + TTL (S10.1). A pending cancellation is told and changes nothing about
 // the extension (S10.2, C25). A lease whose expiry has passed stays lost, even before the sweep took it: the device may be
-// somebody else's at any moment (S10.4). It writes no event.
+// somebody else's at any moment (S10.4). So does one whose agent was taken over. It writes no event. The caller has checked the
+// asking agent with [CheckIncarnation].
 func Renew(l Live, host phonebooth.HostID, policy Policy, now time.Time) (Change, Renewal, error) {
 	a := l.Attempt
 	switch {
 	case a.HostID != host:
 		return Change{}, Renewal{}, leaseUnknown()
-	case a.State == phonebooth.AttemptAssigned:
+	case a.DispatchedAt.IsZero(): // S10.5, also when it has ended since
 		return Change{}, Renewal{}, notClaimed()
-	case a.State == phonebooth.AttemptEnded:
+	case a.State == phonebooth.AttemptEnded, takenOver(l):
 		return Change{}, Renewal{Lost: LostReason(l)}, nil
 	case !now.Before(a.ExpiresAt):
 		return Change{}, Renewal{Lost: "expired"}, nil
