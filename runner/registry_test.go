@@ -1,0 +1,118 @@
+package runner_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth"
+	"github.com/phonebooth-dev/phonebooth/runner"
+)
+
+func TestTheFirstRunnerOfADriverTypeIsItsDefault(t *testing.T) {
+	t.Parallel()
+	var g runner.Registry
+	for _, r := range []runner.Registration{
+		{Name: "phones", Drivers: []string{"android", "ios"}}, {Name: "androids", Drivers: []string{"android"}}, {Name: "everything"},
+	} {
+		r.Fence, r.Runner = "process", runner.Program{Argv: []string{"true"}}
+		if err := g.Register(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := g.Offers("android"), []string{"phones", "androids", "everything"}; !slices.Equal(got, want) {
+		t.Errorf("offers for android = %q, want %q", got, want)
+	}
+	for _, c := range []struct{ driver, name, want string }{
+		{"android", "", "phones"}, {"android", "androids", "androids"}, {"webdriver", "", "everything"},
+		{"ios", "androids", ""}, {"android", "nope", ""},
+	} {
+		r, err := g.Choose(c.driver, c.name)
+		if r.Name != c.want || c.want == "" && phonebooth.CodeOf(err) != "unknown_runner" {
+			t.Errorf("Choose(%s, %q) = %q, %v, want %q", c.driver, c.name, r.Name, err, c.want)
+		}
+	}
+	if _, err := g.Choose("ios", "nope"); err == nil || !strings.Contains(err.Error(), "phones, everything") {
+		t.Errorf("the refusal is %v, want the known names in it", err)
+	}
+}
+
+func TestRegisterRefusesWhatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	var g runner.Registry
+	good := runner.Registration{Name: "good", Fence: "process", Runner: runner.Program{Argv: []string{"true"}}}
+	if err := g.Register(good); err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(*runner.Registration){
+		"taken":     func(*runner.Registration) {},
+		"name":      func(r *runner.Registration) { r.Name = "two words" },
+		"no runner": func(r *runner.Registration) { r.Name, r.Runner = "other", nil },
+		"fence":     func(r *runner.Registration) { r.Name, r.Fence = "other", "wall" },
+	} {
+		bad := good
+		spoil(&bad)
+		if err := g.Register(bad); err == nil {
+			t.Errorf("%s: registered, want it refused", name)
+		}
+	}
+}
+
+func TestProgramRefusesAGoalThatCouldBeAnOption(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		argv []string
+		ok   bool
+	}{
+		{[]string{"run", "--", "{goal}"}, true},
+		{[]string{"run", "--goal={goal}"}, true},
+		{[]string{"run", "{goal}"}, false},
+		{[]string{"{goal}"}, false},
+		{[]string{""}, false},
+		{nil, false},
+		{[]string{"run", "a\x00b"}, false},
+	} {
+		if err := (runner.Program{Argv: c.argv}).Validate(); (err == nil) != c.ok {
+			t.Errorf("%q: %v, want ok = %v", c.argv, err, c.ok)
+		}
+	}
+	for _, entry := range []string{"NOVALUE", "=x", "PHONEBOOTH_GOAL=x", "A=\x00"} {
+		if (runner.Program{Argv: []string{"run"}, Env: []string{entry}}).Validate() == nil {
+			t.Errorf("variable %q was taken, want it refused", entry)
+		}
+	}
+}
+
+func TestUntilEndsAtTheDueTimeAlsoWhenTheClockLeaps(t *testing.T) {
+	t.Parallel()
+	for name, leap := range map[string]time.Duration{"in its own time": 0, "after a sleep of the machine": time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			now := func() time.Duration {
+				at := time.Since(start)
+				if at >= time.Second {
+					at += leap
+				}
+				return at
+			}
+			wait := func(ctx context.Context, _ runner.Work) phonebooth.Report {
+				<-ctx.Done()
+				return runner.DidOf(ctx).Report()
+			}
+			report := runner.Until(wait, now, time.Minute, runner.TimedOut)(t.Context(), runner.Work{})
+			if report.Failure.Code != "timeout" {
+				t.Errorf("%s: ended with %q, want timeout", name, report.Failure.Code)
+			}
+			want := time.Minute
+			if leap > 0 {
+				want = time.Second + 250*time.Millisecond
+			}
+			if took := time.Since(start); took > want {
+				t.Errorf("%s: ended after %v, want at most %v", name, took, want)
+			}
+		})
+	}
+}
