@@ -1,0 +1,54 @@
+# `make` lists what there is. Variables can be given: make test PKG=./internal/ledger/...
+
+PKG   ?= ./...
+BENCH ?= .
+ARGS  ?=
+
+# SQLite is a translated C program that shares nothing between goroutines. The race
+# detector finds nothing in it and makes it thirty times slower, so it stays outside.
+RACE  ?= -race -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false'
+TOOL  := go tool -modfile=tools/go.mod
+
+.PHONY: help
+help:
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: install
+install: ## Install the Debian packages that tests need and this machine lacks (as root)
+	@bash .ci/install
+
+.PHONY: test
+test: install ## Run every test on both databases under the race detector; nothing is skipped
+	CI=true go test $(RACE) -timeout 8m $(PKG)
+
+.PHONY: test-fast
+test-fast: ## Run the tests on SQLite alone, without the race detector
+	PG_BIN=none go test $(PKG)
+
+.PHONY: lint
+lint: ## Check form, vet, staticcheck and dead code
+	@unformed=$$($(TOOL) gofumpt -l .) && test -z "$$unformed" || { echo "gofumpt would change: $$unformed"; exit 1; }
+	go vet $(PKG)
+	GOOS=darwin go vet $(PKG)
+	$(TOOL) staticcheck $(PKG)
+	@dead=$$($(TOOL) deadcode -test $(PKG)) && test -z "$$dead" || { echo "$$dead"; exit 1; }
+
+.PHONY: demo
+demo: ## Watch tasks go through a small simulated pool
+	go run ./cmd/phonebooth demo $(ARGS)
+
+.PHONY: dev
+dev: ## Run a whole system on this machine with every phone that adb sees; ARGS="--sim 2" adds simulated ones
+	go run ./cmd/phonebooth dev $(ARGS)
+
+.PHONY: bench
+bench: install ## Measure; BENCH and PKG choose what
+	CI=true go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 30m $(PKG)
+
+.PHONY: gen
+gen: ## Write again what is made from code
+	go generate ./...
+
+.PHONY: verify
+verify: gen ## Fail if what is made from code was not committed
+	git diff --exit-code
