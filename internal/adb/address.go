@@ -120,6 +120,18 @@ func (a Address) String() string {
 	return "localfilesystem:" + a.target
 }
 
+// listenSpec is a as a server takes it that is to listen there: adb binds loopback when it is given a
+// port alone, and refuses any host but "localhost".
+func (a Address) listenSpec() string {
+	a = a.orDefault()
+	if a.network == "tcp" {
+		if _, port, err := net.SplitHostPort(a.target); err == nil {
+			return "tcp:" + port
+		}
+	}
+	return a.String()
+}
+
 // local reports whether a server at a would run on this machine, so that it can be started from here.
 func (a Address) local() bool {
 	a = a.orDefault()

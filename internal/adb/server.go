@@ -28,7 +28,7 @@ func (c *Client) StartServer(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, c.options.Binary, "-L", c.addr.String(), "start-server")
+	cmd := exec.CommandContext(ctx, c.options.Binary, "-L", c.addr.listenSpec(), "start-server")
 	cmd.Env = append(os.Environ(), c.options.Environ...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said

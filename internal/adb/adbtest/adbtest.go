@@ -38,6 +38,7 @@ type Server struct {
 	port   int
 	home   string
 	cmd    *exec.Cmd
+	ended  chan struct{} // closed when cmd has ended
 }
 
 // NewServer starts an adb server that ends with t. Without an adb program t is skipped, or fails where CI=true.
@@ -118,17 +119,28 @@ func (s *Server) start(ctx context.Context) error {
 		return fmt.Errorf("making the adb server's log: %w", err)
 	}
 	defer log.Close()
-	cmd := exec.Command(s.binary, "-L", s.Client.Address().String(), "nodaemon", "server")
+	cmd := exec.Command(s.binary, "-L", "tcp:"+strconv.Itoa(s.port), "nodaemon", "server")
 	cmd.Env = append(os.Environ(), s.Env()...)
 	cmd.Stdout, cmd.Stderr = log, log
 	dieWithParent(cmd)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting adb: %w", err)
 	}
-	s.cmd = cmd
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // the log says why it ended, if nobody killed it
+	}()
+	s.cmd, s.ended = cmd, ended
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return poll(ctx, func() error {
+		select {
+		case <-ended:
+			cancel()
+			return errors.New("it ended by itself")
+		default:
+		}
 		_, err := s.Client.Version(ctx)
 		return err
 	})
@@ -152,8 +164,8 @@ func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.It
 func (s *Server) Env() []string {
 	return []string{
 		"HOME=" + s.home, "ANDROID_SDK_HOME=" + s.home, "TMPDIR=" + s.home,
-		"ADB_SERVER_SOCKET=tcp:" + s.Addr(),
-		"ANDROID_ADB_SERVER_ADDRESS=127.0.0.1",
+		// No host: adb could not start a server again at one.
+		"ADB_SERVER_SOCKET=tcp:" + strconv.Itoa(s.port),
 		"ANDROID_ADB_SERVER_PORT=" + strconv.Itoa(s.port),
 		"ADB_LOCAL_TRANSPORT_MAX_PORT=5554", // below the first port of an emulator
 		"ANDROID_SERIAL=", "ADB_VENDOR_KEYS=",
@@ -237,9 +249,8 @@ func (s *Server) Kill() {
 	if s.cmd == nil {
 		return
 	}
-	// An error says that it has ended already; Wait's says how.
-	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
+	_ = s.cmd.Process.Kill() // an error says that it has ended already
+	<-s.ended
 	s.cmd = nil
 }
 
