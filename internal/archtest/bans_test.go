@@ -2,14 +2,13 @@ package archtest
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"testing"
 )
 
 // ban keeps an import out of the house, or in a few rooms of it. It binds tests only if
-// it says so: a test may look behind the curtain.
+// it says so: a test, or a kit for tests, may look behind the curtain.
 type ban struct {
 	imports []string // paths; each stands for all below it if it ends in "/..."
 	only    []string // packages that may; nil: none
@@ -25,7 +24,7 @@ var bans = []ban{
 	{imports: []string{"math/rand"}, tests: true, why: "math/rand/v2 for chance, crypto/rand for what must not be guessed"},
 	{
 		imports: []string{"database/sql", "github.com/jackc/...", "github.com/ncruces/...", "github.com/pressly/goose/..."},
-		only:    []string{"internal/store/sqlstore/...", "internal/store/postgrestest"},
+		only:    []string{"internal/store/sqlstore/..."},
 		why:     "SQL is the store's own affair",
 	},
 	{
@@ -47,7 +46,7 @@ var bans = []ban{
 		imports: []string{"os/exec"},
 		only: []string{
 			"runner/command", "runner/preset", "bridge/adb", "internal/adb/...", "internal/agent/...",
-			"internal/playground/...", "internal/store/postgrestest", "cli",
+			"internal/playground/...", "cli",
 		},
 		why: "processes are started in few places, which know how to end them",
 	},
@@ -80,11 +79,12 @@ func covers(patterns []string, name string) bool {
 }
 
 func (b ban) forbids(s source, imported string) bool {
-	if !covers(b.imports, imported) || (s.test && !b.tests) {
+	forTests := s.test || isTestKit(s.pkg)
+	if !covers(b.imports, imported) || (forTests && !b.tests) {
 		return false
 	}
 	if b.in != nil {
-		return covers(b.in, s.pkg) && !strings.HasSuffix(path.Base(s.pkg), "test")
+		return covers(b.in, s.pkg)
 	}
 	return !covers(b.only, s.pkg)
 }
@@ -119,6 +119,8 @@ func TestPlantedBannedImportsAreFound(t *testing.T) {
 		{"internal/ledger/a.go", "database/sql", "store's own"},
 		{"internal/ledger/a_test.go", "database/sql", ""},
 		{"internal/store/sqlstore/a.go", "database/sql", ""},
+		{"internal/store/storetest/a.go", "database/sql", ""},
+		{"internal/store/storetest/a.go", "log", "log/slog"},
 		{"internal/store/sqlstore/migration/a.go", "github.com/pressly/goose/v3", ""},
 		{"internal/control/a.go", "github.com/danielgtaylor/huma/v2", "internal/httpapi alone"},
 		{"internal/httpapi/a.go", "github.com/danielgtaylor/huma/v2/adapters/humago", ""},

@@ -343,6 +343,11 @@ func (m model) want(opt blob.Options, offset int) string {
 	return b.String()
 }
 
+const wideBytes = 16
+
+// wide makes fewer files out of as many bytes as small.
+var wide = blob.Options{SegmentBytes: wideBytes, HeadSegments: 2, TailSegments: 3}
+
 func TestAnyOrderOfChunksCrashesAndReads(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -350,12 +355,12 @@ func TestAnyOrderOfChunksCrashesAndReads(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		s := open(t, dir, small)
+		s := open(t, dir, wide)
 		var m model
 		rt.Repeat(map[string]func(*rapid.T){
 			"append": func(rt *rapid.T) {
 				offset := rapid.IntRange(0, len(m.all)+3).Draw(rt, "offset")
-				fresh := rapid.SliceOfN(rapid.Byte(), 0, 30).Draw(rt, "fresh")
+				fresh := rapid.SliceOfN(rapid.Byte(), 0, 50).Draw(rt, "fresh")
 				chunk := append(bytes.Clone(m.all[min(offset, len(m.all)):]), fresh...)
 				next, err := s.Append(t.Context(), "k", int64(offset), chunk)
 				if gap := new(blob.GapError); errors.As(err, &gap) != (offset > len(m.all)) {
@@ -370,16 +375,16 @@ func TestAnyOrderOfChunksCrashesAndReads(t *testing.T) {
 			},
 			"killed in mid-append": func(rt *rapid.T) {
 				// The process dies having written a part of a chunk: the part counts.
-				part := rapid.SliceOfN(rapid.Byte(), 1, 4).Draw(rt, "part")
-				room := 4 - len(m.all)%4
+				part := rapid.SliceOfN(rapid.Byte(), 1, wideBytes).Draw(rt, "part")
+				room := wideBytes - len(m.all)%wideBytes
 				part = part[:min(len(part), room)]
 				tearSegment(rt, dir, len(m.all), part)
 				m.all = append(m.all, part...)
-				s = open(t, dir, small)
+				s = open(t, dir, wide)
 			},
 			"": func(rt *rapid.T) {
 				offset := rapid.IntRange(0, len(m.all)+1).Draw(rt, "from")
-				if got, want := read(t, s, "k", int64(offset)), m.want(small, offset); got != want {
+				if got, want := read(t, s, "k", int64(offset)), m.want(wide, offset); got != want {
 					// A kill between filling a segment and evicting leaves one more.
 					if !keepsMore(got, want, m.all, offset) {
 						rt.Fatalf("from %d of %d: %q, want %q", offset, len(m.all), got, want)
@@ -409,7 +414,7 @@ func tearSegment(rt *rapid.T, dir string, at int, part []byte) {
 	if err := os.MkdirAll(filepath.Join(dir, "k"), 0o700); err != nil {
 		rt.Fatal(err)
 	}
-	name := filepath.Join(dir, "k", fmt.Sprintf("@%012d", at/4))
+	name := filepath.Join(dir, "k", fmt.Sprintf("@%012d", at/wideBytes))
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		rt.Fatal(err)

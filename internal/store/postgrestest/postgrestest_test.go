@@ -75,8 +75,11 @@ func TestASchemaIsDroppedWithItsTest(t *testing.T) {
 
 func TestStoppedServerRefusesAndComesBackWithItsData(t *testing.T) {
 	t.Parallel()
-	s := postgrestest.New(t)
+	s := postgrestest.New(t, "max_connections=17")
 	exec1(t, connect(t, s.DSN()), "create table thing as select 1 as id")
+	if got := count(t, connect(t, s.DSN()), "select current_setting('max_connections')::int"); got != 17 {
+		t.Errorf("max_connections = %d, want the setting of 17", got)
+	}
 
 	s.Stop()
 	if _, err := pgx.Connect(t.Context(), s.DSN()); err == nil {
@@ -98,14 +101,6 @@ func TestStoppedServerRefusesAndComesBackWithItsData(t *testing.T) {
 	s.Restart()
 	if got := count(t, connect(t, s.DSN()), "select count(*) from thing"); got != 2 {
 		t.Errorf("after Kill and Restart: %d rows, want 2: a commit was lost", got)
-	}
-}
-
-func TestSettingsReachTheServer(t *testing.T) {
-	t.Parallel()
-	s := postgrestest.New(t, "max_connections=17")
-	if got := count(t, connect(t, s.DSN()), "select current_setting('max_connections')::int"); got != 17 {
-		t.Errorf("max_connections = %d, want 17", got)
 	}
 }
 
