@@ -168,7 +168,7 @@ func (l *lists) await(t *testing.T, what string, ok func([]adb.Device) bool) {
 	}
 }
 
-func TestC32_TrackOutlivesTheServer(t *testing.T) {
+func TestTrackOutlivesTheServer(t *testing.T) {
 	t.Parallel()
 	srv := adbtest.NewServer(t)
 	phone := simdevice.New(simdevice.Options{})

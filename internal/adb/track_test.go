@@ -50,6 +50,12 @@ func (f *farm) live() {
 	f.down, f.kill = false, make(chan struct{})
 }
 
+func (f *farm) tries() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dials
+}
+
 func (f *farm) client(o Options) *Client {
 	c := scripted(o, func(conn net.Conn, request string) bool {
 		f.mu.Lock()
@@ -158,9 +164,9 @@ func TestTrackBacksOffAndComesBack(t *testing.T) {
 		if diff := cmp.Diff([][]string{{"A device"}, {}}, seen()); diff != "" {
 			t.Errorf("a second after the server died, want (-) got (+):\n%s", diff)
 		}
-		before := f.dials
+		before := f.tries()
 		time.Sleep(10 * time.Minute)
-		if tries := f.dials - before; tries < 60 || tries > 600 {
+		if tries := f.tries() - before; tries < 60 || tries > 600 {
 			t.Errorf("%d tries in ten minutes, want one in about every five seconds", tries)
 		}
 		f.live()

@@ -145,7 +145,7 @@ func (p *Phone) Drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for t := range p.transports {
-		t.cancel()
+		t.drop()
 	}
 }
 

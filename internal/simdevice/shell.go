@@ -41,6 +41,10 @@ func (sh *shell) begin(ctx context.Context, line string) int {
 }
 
 func (sh *shell) line(ctx context.Context, line string) int {
+	if ctx.Err() != nil {
+		sh.exited, sh.status = true, codeHangup
+		return sh.status
+	}
 	if sh.phone.faulty() == hanging {
 		sh.phone.record(line)
 		<-ctx.Done()

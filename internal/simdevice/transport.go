@@ -50,6 +50,12 @@ func (p *Phone) attach(ctx context.Context, conn net.Conn) {
 	}
 }
 
+// drop cuts the connection first, so that the peer hears nothing of the streams that end with it.
+func (t *transport) drop() {
+	t.conn.Close()
+	t.cancel()
+}
+
 // handle reports whether the transport goes on.
 func (t *transport) handle(ctx context.Context, m message, running *sync.WaitGroup) bool {
 	switch m.kind {
