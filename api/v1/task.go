@@ -12,10 +12,10 @@ type TaskRequest struct {
 	Goal          string            `json:"goal,omitempty" doc:"what the device should do; at most 100 KiB"`
 	Workflow      *WorkflowRef      `json:"workflow,omitempty"`
 	Constraints   Constraints       `json:"constraints,omitempty"`
-	TimeoutS      int64             `json:"timeout_s,omitempty" doc:"of one attempt; 1 to 86400, 1800 when left out"`
-	QueueTimeoutS int64             `json:"queue_timeout_s,omitempty" doc:"the task fails when it is still queued then; left out: it waits for ever"`
-	Priority      int               `json:"priority,omitempty" doc:"-10 to 10"`
-	MaxAttempts   int               `json:"max_attempts,omitempty" doc:"1 to 10, 3 when left out"`
+	TimeoutS      int64             `json:"timeout_s,omitempty" minimum:"0" maximum:"86400" doc:"of one attempt; 1 to 86400, 1800 when left out"`
+	QueueTimeoutS int64             `json:"queue_timeout_s,omitempty" minimum:"0" maximum:"31536000" doc:"the task fails when it is still queued then; left out: it waits for ever"`
+	Priority      int               `json:"priority,omitempty" minimum:"-10" maximum:"10" doc:"larger goes first, under strategies that look at it"`
+	MaxAttempts   int               `json:"max_attempts,omitempty" minimum:"0" maximum:"10" doc:"1 to 10, 3 when left out"`
 	Labels        map[string]string `json:"labels,omitempty"`
 }
 
@@ -115,7 +115,7 @@ func (r TaskRequest) Spec() phonebooth.TaskSpec {
 	}
 	if r.Workflow != nil {
 		s.Workflow = &phonebooth.WorkflowRef{Name: r.Workflow.Name, Version: r.Workflow.Version}
-		s.Inputs = r.Workflow.Inputs
+		s.Inputs = valueOf(r.Workflow.Inputs)
 	}
 	return s.WithDefaults()
 }
@@ -164,6 +164,14 @@ func failureOf(f *phonebooth.Failure) *Failure {
 		return nil
 	}
 	return &Failure{Code: f.Code, Message: f.Message}
+}
+
+// valueOf takes a JSON null for what was left out.
+func valueOf(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
 }
 
 func timeOf(t time.Time) *time.Time {

@@ -1,0 +1,73 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/phonebooth-dev/phonebooth"
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
+)
+
+func (s *Server) registerLog() {
+	add(s, call{
+		method: http.MethodGet, path: v1.PathTasks + "/{id}/log", id: "read-log", tag: "tasks", access: onlyAdmin,
+		summary: "Read an attempt's log",
+		description: "The bytes that the runner wrote, as it wrote them. Of a very long log the middle is left out, and a line says so. " +
+			"To follow a log, ask again from the offset that was reached.",
+		codes: []string{"task_unknown", "attempt_unknown"},
+		responses: map[string]*huma.Response{"200": {
+			Description: "The log's bytes", Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}},
+		}},
+	}, s.readLog)
+}
+
+type logInput struct {
+	ID      string `path:"id" doc:"the task's id"`
+	Attempt int    `query:"attempt" minimum:"0" doc:"its number; 0 is the newest"`
+	Offset  int64  `query:"offset" minimum:"0" doc:"how many bytes to leave out"`
+}
+
+func (s *Server) readLog(ctx context.Context, in *logInput) (*huma.StreamResponse, error) {
+	log, err := s.control.Log(ctx, phonebooth.TaskID(in.ID), in.Attempt, in.Offset)
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		defer log.Close()
+		_, w := humago.Unwrap(ctx)
+		// The bytes are somebody else's: never to be taken for a page (nosniff is on every answer).
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(http.StatusOK)
+		if err := copyTo(w, log); err != nil {
+			s.log.Debug("log broke off", "request_id", requestOf(ctx.Context()).id, "err", err)
+			panic(http.ErrAbortHandler) // a log that seems whole and is not would be worse
+		}
+	}}, nil
+}
+
+// copyTo streams r to a caller that takes each piece in time.
+func copyTo(w http.ResponseWriter, r io.Reader) error {
+	c := http.NewResponseController(w)
+	piece := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(piece)
+		if n > 0 {
+			_ = c.SetWriteDeadline(time.Now().Add(chunkTimeout))
+			if _, err := w.Write(piece[:n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
