@@ -48,15 +48,30 @@ func saying(s Sighting, name, value string) Sighting {
 	return s
 }
 
+// coincidence is what a host sees at once, and what it should make of it.
+type coincidence struct {
+	name string
+	seen []Sighting
+	want []brief
+}
+
+func checkCoincidences(t *testing.T, all []coincidence) {
+	t.Helper()
+	for _, c := range all {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, briefly(Identify(c.seen, nil))); diff != "" {
+				t.Errorf("want (-) got (+):\n%s", diff)
+			}
+		})
+	}
+}
+
 const twin = "0123456789ABCDEF"
 
 func TestC28_PhonesWithOneSerialAreKeptApart(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name string
-		seen []Sighting
-		want []brief
-	}{
+	checkCoincidences(t, []coincidence{
 		{
 			"two on USB",
 			[]Sighting{usb(1, twin, "usb:1-1", "100"), usb(2, twin, "usb:1-2", "200")},
@@ -77,23 +92,12 @@ func TestC28_PhonesWithOneSerialAreKeptApart(t *testing.T) {
 			[]Sighting{usb(1, twin, "", "100"), usb(2, twin, "", "200")},
 			[]brief{{twin + "@nowhere", []uint64{1}, true}, {twin + "@nowhere#2", []uint64{2}, true}},
 		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(c.want, briefly(Identify(c.seen, nil))); diff != "" {
-				t.Errorf("want (-) got (+):\n%s", diff)
-			}
-		})
-	}
+	})
 }
 
 func TestC29_OnePhoneTwiceIsOneDevice(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name string
-		seen []Sighting
-		want []brief
-	}{
+	checkCoincidences(t, []coincidence{
 		{
 			"USB and Wi-Fi: one, USB preferred",
 			[]Sighting{network(1, "10.0.0.1:5555", "R58", "100"), usb(2, "R58", "usb:1-1", "100")},
@@ -113,6 +117,12 @@ func TestC29_OnePhoneTwiceIsOneDevice(t *testing.T) {
 			}()},
 			[]brief{{"R58", []uint64{1, 2}, false}},
 		},
+	})
+}
+
+func TestC29_WhatIsNotSurelyOnePhoneIsNeverMerged(t *testing.T) {
+	t.Parallel()
+	checkCoincidences(t, []coincidence{
 		{
 			"USB and Wi-Fi of different models share a serial: two",
 			[]Sighting{saying(network(1, "10.0.0.1:5555", twin, ""), "ro.product.model", "Other"), usb(2, twin, "usb:1-1", "")},
@@ -155,14 +165,7 @@ func TestC29_OnePhoneTwiceIsOneDevice(t *testing.T) {
 			[]Sighting{unread(usb(1, "R58", "usb:1-1", ""), StateUnauthorized), network(2, "10.0.0.1:5555", "R58", "100")},
 			[]brief{{"R58", []uint64{2}, false}, {"R58@usb:1-1", []uint64{1}, false}},
 		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(c.want, briefly(Identify(c.seen, nil))); diff != "" {
-				t.Errorf("want (-) got (+):\n%s", diff)
-			}
-		})
-	}
+	})
 }
 
 func TestC29_ATwinThatArrivesRenamesNobody(t *testing.T) {

@@ -32,19 +32,31 @@ func TestC30_SerialsAndFieldsAreReadAsTheyAre(t *testing.T) {
 		{"no serial", listed("(no serial number)", "device", fields, 7), with(known, func(d *Device) { d.Serial = "(no serial number)" })},
 		{"non-ASCII", listed("Käfer电话📱", "device", fields, 7), with(known, func(d *Device) { d.Serial = "Käfer电话📱" })},
 		{"looks like a field", listed("model:x", "device", fields, 7), with(known, func(d *Device) { d.Serial = "model:x" })},
-		{"long", listed("adb-0123456789ABCDEF-vWgJpq._adb-tls-connect._tcp", "device", fields, 7),
-			with(known, func(d *Device) { d.Serial = "adb-0123456789ABCDEF-vWgJpq._adb-tls-connect._tcp" })},
-		{"long with spaces", listed("a very long serial with spaces in it", "offline", "", 7),
-			[]Device{{TransportID: 7, Serial: "a very long serial with spaces in it", State: StateOffline}}},
+		{
+			"long", listed("adb-0123456789ABCDEF-vWgJpq._adb-tls-connect._tcp", "device", fields, 7),
+			with(known, func(d *Device) { d.Serial = "adb-0123456789ABCDEF-vWgJpq._adb-tls-connect._tcp" }),
+		},
+		{
+			"long with spaces", listed("a very long serial with spaces in it", "offline", "", 7),
+			[]Device{{TransportID: 7, Serial: "a very long serial with spaces in it", State: StateOffline}},
+		},
 		{"bytes that are no text", listed("a\xffb\x07c", "device", fields, 7), with(known, func(d *Device) { d.Serial = "a\uFFFDb\uFFFDc" })},
-		{"unknown fields", listed("R1", "device", " usb:1-4.2 speed:480 product:redfin model:Pixel_5 color:b:w device:redfin", 7),
-			with(known, func(d *Device) { d.Serial = "R1" })},
-		{"a field behind the id", "R1                     device usb:1-4.2 product:redfin model:Pixel_5 device:redfin transport_id:7 max_speed:480\n",
-			with(known, func(d *Device) { d.Serial = "R1" })},
-		{"a value with spaces", listed("R1", "device", " product:my red fin model:Pixel_5 device:x y", 7),
-			[]Device{{TransportID: 7, Serial: "R1", State: StateDevice, Product: "my red fin", Model: "Pixel_5", Name: "x y"}}},
-		{"carriage return", strings.ReplaceAll(listed("R1", "device", "", 7), "\n", "\r\n"),
-			[]Device{{TransportID: 7, Serial: "R1", State: StateDevice}}},
+		{
+			"unknown fields", listed("R1", "device", " usb:1-4.2 speed:480 product:redfin model:Pixel_5 color:b:w device:redfin", 7),
+			with(known, func(d *Device) { d.Serial = "R1" }),
+		},
+		{
+			"a field behind the id", "R1                     device usb:1-4.2 product:redfin model:Pixel_5 device:redfin transport_id:7 max_speed:480\n",
+			with(known, func(d *Device) { d.Serial = "R1" }),
+		},
+		{
+			"a value with spaces", listed("R1", "device", " product:my red fin model:Pixel_5 device:x y", 7),
+			[]Device{{TransportID: 7, Serial: "R1", State: StateDevice, Product: "my red fin", Model: "Pixel_5", Name: "x y"}},
+		},
+		{
+			"carriage return", strings.ReplaceAll(listed("R1", "device", "", 7), "\n", "\r\n"),
+			[]Device{{TransportID: 7, Serial: "R1", State: StateDevice}},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
