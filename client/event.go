@@ -1,0 +1,156 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth"
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
+)
+
+// EventQuery chooses events.
+type EventQuery struct {
+	// After is the position behind which to begin: 0 is the beginning of the record. [Client.Follow] takes [OnlyNew] too.
+	After    int64
+	TaskID   string
+	DeviceID string
+	HostID   string
+	Kind     string // such as task.done
+	Limit    int    // of a page; 0: the server's default, 100
+}
+
+// OnlyNew as EventQuery.After follows what is committed from now on.
+const OnlyNew = -1
+
+func (q EventQuery) values() url.Values {
+	query := url.Values{}
+	set(query, "task_id", q.TaskID)
+	set(query, "device_id", q.DeviceID)
+	set(query, "host_id", q.HostID)
+	set(query, "kind", q.Kind)
+	query.Set("after", strconv.FormatInt(q.After, 10))
+	return query
+}
+
+// Events is a page of events, oldest first; the next one begins after its Next.
+func (c *Client) Events(ctx context.Context, q EventQuery) (list v1.EventList, err error) {
+	query := q.values()
+	if q.Limit != 0 {
+		query.Set("limit", strconv.Itoa(q.Limit))
+	}
+	err = c.do(ctx, request{method: http.MethodGet, path: []string{"v1", "events"}, query: query, safe: true}, &list)
+	return list, err
+}
+
+// silence is after how long without a byte a stream is taken for dead; the server sends one every 15 seconds at least.
+const silence = 45 * time.Second
+
+// Follow gives every event that q chooses, in order, each once: what is there behind q.After, then what comes. A stream that
+// breaks is taken up where it broke. It ends with ctx, or with one error when the server stays away for longer than the
+// client's patience or refuses.
+//
+//	for event, err := range c.Follow(ctx, client.EventQuery{After: client.OnlyNew}) {
+func (c *Client) Follow(ctx context.Context, q EventQuery) iter.Seq2[v1.Event, error] {
+	return func(yield func(v1.Event, error) bool) {
+		f := &follower{client: c, query: q}
+		for ctx.Err() == nil {
+			more, err := f.stream(ctx, yield)
+			if !more {
+				return
+			}
+			if err != nil {
+				if ctx.Err() == nil {
+					yield(v1.Event{}, err)
+				}
+				return
+			}
+			select { // the stream ended: the server stops, or something between does not like long answers
+			case <-time.After(rand.N(time.Second)):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// follower knows how far a stream has come.
+type follower struct {
+	client *Client
+	query  EventQuery
+}
+
+// stream follows until the connection ends; an error is a refusal, or that there was no connection for too long. more is
+// false when nobody wants more.
+func (f *follower) stream(ctx context.Context, yield func(v1.Event, error) bool) (more bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	header := http.Header{"Accept": {"text/event-stream"}}
+	if f.query.After > 0 {
+		header[v1.HeaderLastEventID] = []string{strconv.FormatInt(f.query.After, 10)}
+	}
+	body, err := f.client.open(ctx, request{
+		method: http.MethodGet, path: []string{"v1", "events"}, query: f.query.values(), header: header, safe: true,
+	})
+	if err != nil {
+		return true, err
+	}
+	defer body.Close()
+	watchdog := time.AfterFunc(silence, cancel)
+	defer watchdog.Stop()
+	lines := bufio.NewScanner(&watched{body, watchdog})
+	lines.Buffer(nil, 1<<20)
+	var id, data string
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case name == "id":
+			id = value
+		case name == "data":
+			data = value
+		case lines.Text() == "": // the end of a message
+			if more, err := f.message(id, data, yield); !more || err != nil {
+				return more, err
+			}
+			id, data = "", ""
+		}
+	}
+	return true, nil
+}
+
+// message takes in one message of the stream: an event, or only a position.
+func (f *follower) message(id, data string, yield func(v1.Event, error) bool) (more bool, err error) {
+	if pos, err := strconv.ParseInt(id, 10, 64); err == nil {
+		f.query.After = pos
+	}
+	if data == "" {
+		return true, nil
+	}
+	var event v1.Event
+	if err := json.Unmarshal([]byte(data), &event); err != nil {
+		return true, phonebooth.Errorf(phonebooth.Unavailable, Unreadable, "the event stream cannot be understood").Because(err)
+	}
+	return yield(event, nil), nil
+}
+
+// watched puts off its watchdog with every byte.
+type watched struct {
+	io.Reader
+	watchdog *time.Timer
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if n > 0 {
+		w.watchdog.Reset(silence)
+	}
+	return n, err
+}
