@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"time"
 
@@ -38,7 +39,7 @@ func (c *Control) AppendLog(ctx context.Context, host phonebooth.HostID, lease p
 }
 
 // Log reads the log of an attempt from offset; attempt 0 is the newest. A log that has no bytes yet is empty.
-func (c *Control) Log(ctx context.Context, id phonebooth.TaskID, attempt int, offset int64) (*blob.Reader, error) {
+func (c *Control) Log(ctx context.Context, id phonebooth.TaskID, attempt int, offset int64) (io.ReadCloser, error) {
 	t, err := c.Task(ctx, id)
 	if err != nil {
 		return nil, err
@@ -50,7 +51,10 @@ func (c *Control) Log(ctx context.Context, id phonebooth.TaskID, attempt int, of
 		return nil, phonebooth.Errorf(phonebooth.NotFound, "attempt_unknown", "the task has %d attempts", t.Attempt)
 	}
 	r, err := c.blobs.ReadFrom(LogKey(phonebooth.AttemptKey{TaskID: id, Number: attempt}), offset)
-	return r, answerBlob(err)
+	if err != nil {
+		return nil, answerBlob(err)
+	}
+	return r, nil
 }
 
 // LogKey is where the log of an attempt lies.

@@ -15,7 +15,7 @@ import (
 
 // ApplyWorkflow makes source the newest version of the workflow, unless it already is; created tells which.
 func (c *Control) ApplyWorkflow(ctx context.Context, by Caller, name, source string) (w phonebooth.Workflow, created bool, err error) {
-	def, err := workflow.Parse([]byte(source))
+	def, err := workflow.Parse(source)
 	if err != nil {
 		return w, false, phonebooth.Errorf(phonebooth.Invalid, "invalid", "the workflow is wrong: %v", err).With("pointer", "/source")
 	}
