@@ -1,0 +1,184 @@
+package scheduler
+
+import (
+	"fmt"
+	"iter"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth"
+	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
+	"github.com/phonebooth-dev/phonebooth/internal/store"
+	"github.com/phonebooth-dev/phonebooth/strategy"
+	"github.com/phonebooth-dev/phonebooth/strategy/fifomatch"
+)
+
+const (
+	manyLanes   = 50
+	manyDevices = 10_000
+)
+
+// crowd is an index with many tasks in 50 lanes, over 10,000 devices that are all reserved.
+type crowd struct {
+	index *index
+	next  int // number of the next task
+	pos   int64
+}
+
+func newCrowd(tasks int) *crowd {
+	c := &crowd{index: newIndex(fifomatch.New().Rank)}
+	s := store.Snapshot{Hosts: []phonebooth.Host{{ID: "host_a", Rev: 1}}}
+	for i := range manyDevices {
+		id := phonebooth.DeviceID("device_" + strconv.Itoa(i))
+		s.Devices = append(s.Devices, phonebooth.Device{
+			ID: id, HostID: "host_a", DriverType: "android", Condition: phonebooth.Ready, Rev: 1,
+			Tags:         []string{numbered("tag", i%manyLanes), numbered("tag", (i+1)%manyLanes)},
+			RegisteredAt: time.Unix(int64(i), 0),
+		})
+		s.Reservations = append(s.Reservations, phonebooth.Reservation{DeviceID: id, Attempt: phonebooth.AttemptKey{TaskID: "task_before"}})
+	}
+	c.index.load(s)
+	for range tasks {
+		c.index.putTask(c.newTask())
+	}
+	return c
+}
+
+func (c *crowd) newTask() phonebooth.Task {
+	c.next++
+	return phonebooth.Task{
+		ID: phonebooth.TaskID(fmt.Sprintf("task_%026d", c.next)), Seq: int64(c.next), Rev: 1, Status: phonebooth.Queued,
+		CreatedAt: time.Unix(int64(c.next), 0),
+		TaskSpec:  phonebooth.TaskSpec{Constraints: phonebooth.Constraints{DriverType: "android", Tags: []string{numbered("tag", c.next%manyLanes)}}},
+	}
+}
+
+func (c *crowd) commit(change lifecycle.Change) {
+	c.pos++
+	change.Events = []phonebooth.Event{{Pos: c.pos}}
+	c.index.apply(change)
+}
+
+// turn frees one device, plans, and applies the one placement that comes of it. A new task takes the place of the placed
+// one, so that the queue stays as long as it is.
+func (c *crowd) turn(s strategy.Strategy, i int) error {
+	c.commit(lifecycle.Change{
+		Release: []phonebooth.DeviceID{phonebooth.DeviceID("device_" + strconv.Itoa(i*7919%manyDevices))},
+		Tasks:   []phonebooth.Task{c.newTask()},
+	})
+	plan := s.Plan(c.index.view())
+	if len(plan) != 1 {
+		return fmt.Errorf("%d placements were planned, want 1", len(plan))
+	}
+	p, ok := c.index.begin(plan[0])
+	if !ok {
+		return fmt.Errorf("%v cannot be begun", plan[0])
+	}
+	c.commit(lifecycle.Change{
+		Tasks:   []phonebooth.Task{{ID: p.TaskID, Rev: p.rev + 1, Status: phonebooth.Assigned}},
+		Reserve: []phonebooth.Reservation{{DeviceID: p.DeviceID, Attempt: phonebooth.AttemptKey{TaskID: p.TaskID, Number: 1}}},
+	})
+	c.index.setDeviceBusy(p.device, false)
+	c.index.setBusy(p.task, false)
+	return nil
+}
+
+// looking is a strategy that counts what it looks at.
+type looking struct {
+	strategy.Strategy
+	looks *int
+}
+
+func (l looking) Plan(v strategy.View) []strategy.Placement {
+	for i := range v.Lanes {
+		v.Lanes[i] = watched{v.Lanes[i], l.looks}
+	}
+	return l.Strategy.Plan(v)
+}
+
+// watched is a lane that counts the tasks and devices that it yields.
+type watched struct {
+	strategy.Lane
+	looks *int
+}
+
+func (w watched) Tasks() iter.Seq[strategy.Task]       { return counted(w.Lane.Tasks(), w.looks) }
+func (w watched) Devices() iter.Seq[phonebooth.Device] { return counted(w.Lane.Devices(), w.looks) }
+
+func (w watched) TasksAfter(t strategy.Task) iter.Seq[strategy.Task] {
+	return counted(w.Lane.TasksAfter(t), w.looks)
+}
+
+func (w watched) DevicesAfter(d phonebooth.Device) iter.Seq[phonebooth.Device] {
+	return counted(w.Lane.DevicesAfter(d), w.looks)
+}
+
+func counted[T any](all iter.Seq[T], looks *int) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for v := range all {
+			*looks++
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// C18 by count: a pass looks at as many tasks, devices and lanes in a queue of 1,000,000 as in one of 1,000.
+func TestC18_APassLooksAtTheSameInAQueueOfAnyLength(t *testing.T) {
+	t.Parallel()
+	looks := map[int]int{}
+	for _, n := range []int{1_000, 1_000_000} {
+		c, count := newCrowd(n), 0
+		for i := range 100 {
+			if err := c.turn(looking{fifomatch.New(), &count}, i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		looks[n] = count
+	}
+	if looks[1_000] != looks[1_000_000] {
+		t.Errorf("100 passes looked at %d tasks and devices in a queue of 1,000, and at %d in one of 1,000,000", looks[1_000], looks[1_000_000])
+	}
+}
+
+func TestAQueuedTaskCostsLessThan300Bytes(t *testing.T) {
+	const n = 200_000
+	c := newCrowd(0)
+	before := heap()
+	for range n {
+		c.index.putTask(c.newTask())
+	}
+	each := (heap() - before) / n
+	runtime.KeepAlive(c)
+	t.Logf("%d bytes a queued task", each)
+	if each >= 300 {
+		t.Errorf("a queued task costs %d bytes, want less than 300", each)
+	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// One device becomes free, one placement is planned and applied, a new task joins the queue.
+func BenchmarkPlacement(b *testing.B) {
+	for _, n := range []int{1e3, 1e5, 1e6} {
+		b.Run(fmt.Sprintf("queued=%d", n), func(b *testing.B) {
+			c, s := newCrowd(n), fifomatch.New()
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				if err := c.turn(s, i); err != nil {
+					b.Fatal(err)
+				}
+				i++
+			}
+		})
+	}
+}

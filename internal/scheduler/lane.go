@@ -1,0 +1,165 @@
+package scheduler
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/google/btree"
+
+	"github.com/phonebooth-dev/phonebooth"
+	"github.com/phonebooth-dev/phonebooth/strategy"
+)
+
+// treeDegree is a compromise between memory and the cost of an insertion in the middle.
+const treeDegree = 32
+
+// maxEmptyLanes is how many lanes without a task are kept: a shallow queue would otherwise build its lanes anew for every
+// task, and that takes a look at every device.
+const maxEmptyLanes = 256
+
+// lane is the queued tasks with equal constraints and the idle devices that meet them. It is the [strategy.Lane] of a View.
+type lane struct {
+	index       *index
+	key         string
+	constraints phonebooth.Constraints
+	queued      int                       // tasks that wait in it, also those in flight
+	tasks       *btree.BTreeG[*waiting]   // those that may be planned, by (rank, seq)
+	idle        *btree.BTreeG[*deviceRow] // by (registered, id)
+	closed      bool                      // dropped: devices that still name it forget it when they look
+}
+
+func byRank(a, b *waiting) bool {
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.seq, b.seq), cmp.Compare(a.id, b.id)) < 0
+}
+
+func bySeq(a, b *waiting) bool {
+	return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.id, b.id)) < 0
+}
+
+func byRegistration(a, b *deviceRow) bool {
+	return cmp.Or(a.row.RegisteredAt.Compare(b.row.RegisteredAt), cmp.Compare(a.row.ID, b.row.ID)) < 0
+}
+
+// laneOf is the lane for c, opened when there is none.
+func (x *index) laneOf(c phonebooth.Constraints) *lane {
+	key := c.Key()
+	if l := x.lanes[key]; l != nil {
+		return l
+	}
+	c.Tags = slices.Clone(c.Tags)
+	l := &lane{
+		index: x, key: key, constraints: c,
+		tasks: btree.NewG(treeDegree, byRank), idle: btree.NewG(treeDegree, byRegistration),
+	}
+	x.lanes[key] = l
+	for d := range x.mayMatch(c) {
+		if d.known && c.Match(d.row) == phonebooth.Matches {
+			d.lanes = append(d.lanes, l)
+			if d.idle {
+				l.idle.ReplaceOrInsert(d)
+			}
+		}
+	}
+	return l
+}
+
+// mayMatch narrows the devices that are worth a look, for constraints that name one or its host.
+func (x *index) mayMatch(c phonebooth.Constraints) iter.Seq[*deviceRow] {
+	return func(yield func(*deviceRow) bool) {
+		switch {
+		case c.DeviceID != "":
+			if d := x.devices[c.DeviceID]; d != nil {
+				yield(d)
+			}
+		case c.HostID != "":
+			if h := x.hosts[c.HostID]; h != nil {
+				for _, d := range h.devices {
+					if !yield(d) {
+						return
+					}
+				}
+			}
+		default:
+			for _, d := range x.devices {
+				if !yield(d) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// vacated remembers that l has no task any more, and closes the lane that has had none for longest when there are too many.
+func (x *index) vacated(l *lane) {
+	x.empty = append(x.empty, l)
+	for len(x.empty) > maxEmptyLanes {
+		oldest := x.empty[0]
+		x.empty[0], x.empty = nil, x.empty[1:]
+		if oldest.queued == 0 && !oldest.closed && !slices.Contains(x.empty, oldest) {
+			oldest.closed, oldest.idle = true, nil
+			delete(x.lanes, oldest.key)
+		}
+	}
+}
+
+// look notes whether a plan can be made of l.
+func (x *index) look(l *lane) {
+	if l.tasks.Len() > 0 && l.idle.Len() > 0 {
+		x.open[l] = struct{}{}
+	} else {
+		delete(x.open, l)
+	}
+}
+
+// view is what can be planned now.
+func (x *index) view() strategy.View {
+	open := make([]*lane, 0, len(x.open))
+	for l := range x.open {
+		open = append(open, l)
+	}
+	slices.SortFunc(open, func(a, b *lane) int {
+		first, _ := a.tasks.Min()
+		second, _ := b.tasks.Min()
+		if byRank(first, second) {
+			return -1
+		}
+		return 1
+	})
+	v := strategy.View{Lanes: make([]strategy.Lane, len(open))}
+	for i, l := range open {
+		v.Lanes[i] = l
+	}
+	return v
+}
+
+// Constraints are shared and read-only.
+func (l *lane) Constraints() phonebooth.Constraints { return l.constraints }
+
+// Tasks yields the tasks that may be planned.
+func (l *lane) Tasks() iter.Seq[strategy.Task] {
+	return func(yield func(strategy.Task) bool) {
+		l.tasks.Ascend(func(w *waiting) bool { return yield(l.index.task(w)) })
+	}
+}
+
+// TasksAfter yields those behind t.
+func (l *lane) TasksAfter(t strategy.Task) iter.Seq[strategy.Task] {
+	return func(yield func(strategy.Task) bool) {
+		l.tasks.AscendGreaterOrEqual(l.index.tasks[t.ID], func(w *waiting) bool { return w.id == t.ID || yield(l.index.task(w)) })
+	}
+}
+
+// Devices yields the idle devices.
+func (l *lane) Devices() iter.Seq[phonebooth.Device] {
+	return func(yield func(phonebooth.Device) bool) {
+		l.idle.Ascend(func(d *deviceRow) bool { return yield(d.row) })
+	}
+}
+
+// DevicesAfter yields those behind d.
+func (l *lane) DevicesAfter(d phonebooth.Device) iter.Seq[phonebooth.Device] {
+	return func(yield func(phonebooth.Device) bool) {
+		l.idle.AscendGreaterOrEqual(l.index.devices[d.ID], func(e *deviceRow) bool { return e.row.ID == d.ID || yield(e.row) })
+	}
+}
