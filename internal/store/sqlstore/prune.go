@@ -1,0 +1,41 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth"
+)
+
+// Prune deletes at most limit tasks and at most limit events: see [store.Store]. Locks are taken in the order of the ids,
+// as everywhere.
+func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (gone []phonebooth.AttemptKey, err error) {
+	err = s.engine.write(ctx, func(r runner) error {
+		gone = nil
+		var old []phonebooth.TaskID
+		if err := r.run(ctx, every(&old, scanID[phonebooth.TaskID], "SELECT t.id FROM tasks t"+
+			" WHERE t.finished_at > 0 AND t.finished_at < $1 ORDER BY t.finished_at LIMIT $2", micros(before), int64(limit))); err != nil {
+			return err
+		}
+		ids := idStrings(old)
+		return r.run(ctx,
+			step{text: "SELECT t.id FROM tasks t WHERE t.id IN [EACH $1] ORDER BY t.id FOR UPDATE", args: []any{ids}, row: ignore},
+			every(&gone, scanAttemptKey,
+				"SELECT a.task_id, a.number FROM attempts a WHERE a.task_id IN [EACH $1] ORDER BY a.task_id, a.number FOR UPDATE", ids),
+			step{text: "DELETE FROM attempts WHERE task_id IN [EACH $1]", args: []any{ids}},
+			step{text: "DELETE FROM tasks WHERE id IN [EACH $1]", args: []any{ids}},
+			step{
+				// Positions grow with time, so the old events are the first ones.
+				text: "DELETE FROM events WHERE pos IN (SELECT o.pos FROM (SELECT e.pos, e.at FROM events e ORDER BY e.pos LIMIT $2) o" +
+					" WHERE o.at < $1)",
+				args: []any{micros(before), int64(limit)},
+			},
+		)
+	})
+	return gone, err
+}
+
+func scanAttemptKey(read scanner) (k phonebooth.AttemptKey, err error) {
+	err = read(text(&k.TaskID), number(&k.Number))
+	return k, err
+}

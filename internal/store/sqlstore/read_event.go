@@ -1,0 +1,103 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/phonebooth-dev/phonebooth"
+	"github.com/phonebooth-dev/phonebooth/internal/store"
+)
+
+func scanEvent(read scanner) (phonebooth.Event, error) { return eventTable.scan(read, nil) }
+
+// Events lists events in the order of their positions, which is that of their commits: whoever has seen position n and asks
+// for what is after it misses nothing.
+func (s *Store) Events(ctx context.Context, filter store.EventFilter) ([]phonebooth.Event, error) {
+	var w where
+	w.and("e.pos > $?", filter.After)
+	if filter.TaskID != "" {
+		w.and("e.task_id <> '' AND e.task_id = $?", string(filter.TaskID))
+	}
+	if filter.DeviceID != "" {
+		w.and("e.device_id <> '' AND e.device_id = $?", string(filter.DeviceID))
+	}
+	if filter.HostID != "" {
+		w.and("e.host_id = $?", string(filter.HostID))
+	}
+	if filter.Kind != "" {
+		w.and("e.kind = $?", string(filter.Kind))
+	}
+	end := w.end("e.pos", filter.Limit)
+	return all(ctx, s.engine, scanEvent, "SELECT "+eventTable.list+" FROM events e"+end, w.args...)
+}
+
+// Head is the head row.
+func (s *Store) Head(ctx context.Context) (head store.Head, err error) {
+	err = s.engine.read(ctx, readHead(&head, ""))
+	return head, err
+}
+
+// Snapshot reads what the scheduler's index needs, all as of one position.
+func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
+	snap := store.Snapshot{Failed: map[phonebooth.TaskID][]phonebooth.DeviceID{}}
+	var head store.Head
+	err := s.engine.read(ctx,
+		readHead(&head, ""),
+		every(&snap.Tasks, scanQueued, "SELECT "+taskTable.list+" FROM tasks t WHERE t.status = 'queued' ORDER BY t.seq"),
+		every(&snap.Devices, scanDevice, selectDevices+" ORDER BY d.registered_at, d.id"),
+		every(&snap.Hosts, scanHost, selectHosts+" ORDER BY h.registered_at, h.id"),
+		every(&snap.Reservations, scanReservation, selectReservations+" ORDER BY r.since, r.device_id"),
+		step{
+			text: "SELECT DISTINCT a.task_id, a.device_id FROM tasks t JOIN attempts a ON a.task_id = t.id" +
+				" WHERE t.status = 'queued' AND t.attempt > 0 AND a.state = 'ended' ORDER BY a.task_id, a.device_id",
+			row: func(read scanner) error {
+				var task phonebooth.TaskID
+				var device phonebooth.DeviceID
+				err := read(text(&task), text(&device))
+				snap.Failed[task] = append(snap.Failed[task], device)
+				return err
+			},
+		},
+	)
+	snap.Pos = head.Pos
+	return snap, err
+}
+
+// scanQueued reads a task that has no live attempt.
+func scanQueued(read scanner) (phonebooth.Task, error) { return taskTable.scan(read, nil) }
+
+// Due lists what may be due, the longest overdue first, at most limit of each sort.
+func (s *Store) Due(ctx context.Context, times store.DueTimes, limit int) (store.Due, error) {
+	var due store.Due
+	var steps []step
+	n := int64(limit)
+	if !times.Assigned.IsZero() {
+		steps = append(steps, every(&due.Attempts, scanAttempt, selectAttempts+
+			" WHERE a.state <> 'ended' AND a.state = 'assigned' AND a.expires_at <= $1 ORDER BY a.expires_at LIMIT $2", micros(times.Assigned), n))
+	}
+	if !times.Dispatched.IsZero() {
+		steps = append(steps, every(&due.Attempts, scanAttempt, selectAttempts+
+			" WHERE a.state <> 'ended' AND a.state = 'dispatched' AND a.expires_at <= $1 ORDER BY a.expires_at LIMIT $2", micros(times.Dispatched), n))
+	}
+	if !times.Queue.IsZero() {
+		steps = append(steps, every(&due.Tasks, scanID[phonebooth.TaskID], "SELECT t.id FROM tasks t WHERE t.status = 'queued'"+
+			" AND t.queue_deadline > 0 AND t.queue_deadline <= $1 ORDER BY t.queue_deadline LIMIT $2", micros(times.Queue), n))
+	}
+	if !times.Heard.IsZero() {
+		steps = append(steps, every(&due.Silent, scanID[phonebooth.HostID], "SELECT h.id FROM hosts h WHERE h.removed_at = 0"+
+			" AND h.silent_since = 0 AND h.heard_at <= $1 ORDER BY h.heard_at LIMIT $2", micros(times.Heard), n))
+	}
+	if !times.Polled.IsZero() {
+		steps = append(steps, every(&due.Deaf, scanID[phonebooth.HostID], "SELECT h.id FROM hosts h WHERE h.removed_at = 0"+
+			" AND h.deaf_since = 0 AND h.polled_at <= $1 ORDER BY h.polled_at LIMIT $2", micros(times.Polled), n))
+	}
+	if len(steps) == 0 {
+		return due, nil
+	}
+	err := s.engine.read(ctx, steps...)
+	return due, err
+}
+
+func scanID[T ~string](read scanner) (id T, err error) {
+	err = read(text(&id))
+	return id, err
+}
