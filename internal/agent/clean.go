@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth/internal/agent/minder"
+	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
+)
+
+// clean takes the hands of a lease off its device, after its run and beside its report. It tries until it has worked (C12):
+// meanwhile the device is unhealthy. When the agent stops before that, the journal keeps the entry for its next life.
+func (a *Agent) clean(life context.Context, l *lease) {
+	if !l.hands {
+		l.settled(a, func() { l.clean = true })
+		return
+	}
+	a.pool.handle(l.key(), func(h *lifecycle.Hands) { h.Cleaning = true })
+	pause := a.timing.of30(time.Second)
+	for {
+		err := a.cleanOnce(life, l)
+		if err == nil {
+			break
+		}
+		a.log.Error("device cannot be cleaned", append(l.task(), "err", err)...)
+		a.pool.setTrouble(l.key(), "it could not be put in order after an attempt; the host tries again")
+		if !a.wait(pause) {
+			return
+		}
+		pause = min(2*pause, a.timing.of30(5*time.Minute))
+	}
+	if l.lock != nil {
+		_ = l.lock.Close() // it is the kernel's; there is nothing to lose
+	}
+	a.pool.setTrouble(l.key(), "")
+	a.pool.handle(l.key(), cleared)
+	l.settled(a, func() { l.clean = true })
+}
+
+// cleanOnce closes the access and kills whatever still bears the lease's cookie.
+func (a *Agent) cleanOnce(life context.Context, l *lease) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(life), closeLimit)
+	defer cancel()
+	var errs []error
+	if access := l.reach(); access != nil {
+		if err := access.Close(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("close the access: %w", err))
+		}
+	}
+	if l.ran {
+		if _, err := minder.Sweep(ctx, l.cookie); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// settled notes that a part of a lease's end is done. When its outcome is kept and the device is clean, the journal needs
+// its entry no more.
+func (l *lease) settled(a *Agent, note func()) {
+	l.mu.Lock()
+	note()
+	over := l.spooled && l.clean
+	l.mu.Unlock()
+	if !over || !l.journaled {
+		return
+	}
+	if err := a.journal.Remove(l.LeaseID); err != nil {
+		a.log.Error("cannot remove a journal entry", append(l.task(), "err", err)...)
+	}
+}

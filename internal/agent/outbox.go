@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth"
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
+	"github.com/phonebooth-dev/phonebooth/internal/agent/spool"
+	"github.com/phonebooth-dev/phonebooth/runner"
+)
+
+// settle keeps the report of a lease and sends it. What is left of the log goes first, for a bounded time.
+func (a *Agent) settle(life context.Context, l *lease, report phonebooth.Report) {
+	l.log.finish()
+	l.log.await(life, a.timing.of30(3*time.Second))
+	a.log.Info("attempt ended", append(l.task(), "outcome", report.Outcome, "code", report.Failure.Code)...)
+	p := &parcel{lease: l, request: requestOf(l.LeaseID, report)}
+	a.keep(p)
+	a.deliveries.Go(func() { a.deliver(life, p) })
+}
+
+// requestOf is the wire form of a report, but for what is filled in when it is sent.
+func requestOf(leaseID string, r phonebooth.Report) v1.ReportRequest {
+	return v1.ReportRequest{
+		LeaseID: leaseID, Outcome: string(r.Outcome), Code: runner.Clean(r.Failure.Code, 63), Message: runner.Clean(r.Failure.Message, runner.MaxMessageBytes),
+		Result: r.Result, Runner: r.Runner, Fence: r.Fence,
+	}
+}
+
+// parcel is one report on its way.
+type parcel struct {
+	lease    *lease
+	request  v1.ReportRequest
+	kept     bool
+	answered chan struct{} // closed at the first answer of whatever kind; nil when nobody waits for it
+}
+
+// keep puts a report into the spool. Without room it is sent all the same: only a crash before its answer could lose it.
+func (a *Agent) keep(p *parcel) {
+	if p.kept {
+		return
+	}
+	body, err := json.Marshal(p.request)
+	if err == nil {
+		err = a.spool.Put(p.request.LeaseID, body)
+	}
+	if errors.Is(err, spool.ErrReported) {
+		a.log.Warn("the lease was reported before; the first report stands", p.lease.task()...)
+		err = nil
+	}
+	if err != nil {
+		a.noRoom("spool", err)
+		return
+	}
+	p.kept = true
+	p.lease.settled(a, func() { p.lease.spooled = true })
+}
+
+// deliver sends a report until it is answered for good, and then lets the lease go.
+func (a *Agent) deliver(life context.Context, p *parcel) {
+	failing := false
+	for {
+		refused, err := a.send(life, p)
+		if p.answered != nil && answered(err) {
+			close(p.answered)
+			p.answered = nil
+		}
+		if err == nil || refused {
+			a.delivered(life, p, err)
+			return
+		}
+		a.heed(err)
+		a.noteFailing(life, &failing, "report", err)
+		if !sleep(life, a.timing.pause()) {
+			return // it stays in the spool for the next life
+		}
+		a.keep(p)
+	}
+}
+
+// send makes one call. refused says that the answer is final all the same: the control plane will never want this report.
+func (a *Agent) send(life context.Context, p *parcel) (refused bool, err error) {
+	ctx, cancel := context.WithTimeout(life, a.timing.callTimeout())
+	defer cancel()
+	request := p.request
+	request.Incarnation = a.incarnation
+	seq, condition, reason := a.pool.word(p.lease.key())
+	request.Seq, request.Condition, request.Reason = seq, runner.Clean(string(condition), 63), runner.Clean(reason, 1024)
+	_, err = a.server.Report(ctx, request)
+	code := phonebooth.CodeOf(err)
+	return code == "report_conflict" || code == "lease_lost", err
+}
+
+// delivered forgets a report that was answered, and everything of its lease that is not needed for the device's sake.
+func (a *Agent) delivered(life context.Context, p *parcel, refusal error) {
+	l := p.lease
+	if refusal != nil {
+		a.log.Warn("report refused", append(l.task(), "err", refusal)...)
+	}
+	a.leases.drop(l.LeaseID)
+	if err := a.spool.Ack(l.LeaseID); err != nil {
+		a.log.Error("cannot remove a report from the spool", append(l.task(), "err", err)...)
+	}
+	l.settled(a, func() { l.spooled = true })
+	if l.hands {
+		a.pool.release(l.key(), refusal == nil)
+	}
+	if l.log != nil {
+		l.log.await(life, logPatience)
+	}
+	if life.Err() == nil && l.dir != "" {
+		if err := os.RemoveAll(l.dir); err != nil {
+			a.log.Error("cannot remove a working directory", append(l.task(), "err", err)...)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/phonebooth-dev/phonebooth"
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
+	"github.com/phonebooth-dev/phonebooth/internal/agent/journal"
+	"github.com/phonebooth-dev/phonebooth/internal/agent/minder"
+	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
+	"github.com/phonebooth-dev/phonebooth/runner"
+)
+
+// recover ends what a former life left: it kills, and writes reports. Nothing of it needs the control plane. It returns a
+// parcel for every report that is to be sent.
+func (a *Agent) recover(ctx context.Context) []*parcel {
+	if len(a.journal.Quarantined()) > 0 {
+		a.log.Error("a journal entry could not be read; everything that this host's agents ever started is killed")
+		if _, err := minder.SweepPrefix(ctx, a.cookiePrefix()); err != nil {
+			a.log.Error("processes of a lost attempt may be left", "err", err)
+		}
+	}
+	left := a.killLeftovers(ctx)
+	sent := map[string]bool{}
+	var parcels []*parcel
+	for _, pending := range a.spool.Pending() {
+		p := &parcel{kept: true}
+		if err := json.Unmarshal(pending.Body, &p.request); err != nil {
+			a.log.Error("a report in the spool cannot be read", "err", err)
+			continue
+		}
+		p.lease = leftoverOf(left, pending.LeaseID)
+		sent[pending.LeaseID] = true
+		parcels = append(parcels, p)
+	}
+	for _, l := range left {
+		if !sent[l.LeaseID] {
+			p := &parcel{lease: l.lease, request: requestOf(l.LeaseID, a.outcomeOf(ctx, l))}
+			a.keep(p)
+			parcels = append(parcels, p)
+		} else {
+			l.settled(a, func() { l.spooled = true })
+		}
+	}
+	for _, p := range parcels {
+		a.leases.add(p.lease) // renewed until its report is answered
+	}
+	a.removeStray(left)
+	return parcels
+}
+
+// leftover is a lease of a former life.
+type leftover struct {
+	*lease
+	phase string
+	err   error // something of it may be alive
+}
+
+// killers is how many leftovers are killed at a time: each reads the whole process table again and again.
+const killers = 8
+
+// killLeftovers ends the processes of every attempt in the journal.
+func (a *Agent) killLeftovers(ctx context.Context) []*leftover {
+	entries := a.journal.Entries()
+	left := make([]*leftover, len(entries))
+	slots := make(chan struct{}, killers)
+	var all sync.WaitGroup
+	for i, e := range entries {
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			left[i] = a.killLeftover(ctx, e)
+		})
+	}
+	all.Wait()
+	return left
+}
+
+func (a *Agent) killLeftover(ctx context.Context, e journal.Entry) *leftover {
+	l := &leftover{phase: e.Phase, lease: &lease{
+		cookie: e.Cookie, dir: e.WorkDir, stop: func(error) {}, hands: true, ran: true, journaled: true,
+	}}
+	if err := json.Unmarshal(e.Assignment, &l.Assignment); err != nil {
+		a.log.Error("a journal entry has no assignment", "err", err)
+	}
+	l.LeaseID = e.LeaseID
+	killed, err := minder.KillLeftovers(ctx, minder.Record{PID: e.MinderPID, Start: e.MinderStart, BootID: e.BootID, Cookie: e.Cookie})
+	a.log.Info("attempt of a former life", append(l.task(), "phase", e.Phase, "killed", killed, "err", err)...)
+	l.err, l.clean = err, err == nil
+	return l
+}
+
+// leftoverOf is the lease that a report in the spool belongs to.
+func leftoverOf(left []*leftover, id string) *lease {
+	at := slices.IndexFunc(left, func(l *leftover) bool { return l.LeaseID == id })
+	if at >= 0 {
+		return left[at].lease
+	}
+	return strange(v1.HeldLease{LeaseID: id})
+}
+
+// strange is a lease of which nothing is on this disk but, perhaps, its report.
+func strange(held v1.HeldLease) *lease {
+	return &lease{
+		stop: func(error) {}, clean: true,
+		Assignment: v1.Assignment{
+			LeaseID: held.LeaseID, DeviceID: held.DeviceID, DeviceKey: held.DeviceKey, Attempt: held.Attempt, Task: v1.AgentTask{ID: held.TaskID},
+		},
+	}
+}
+
+// outcomeOf is how an attempt of a former life ended: as its minder wrote it down, when the runner had ended by itself.
+// Otherwise it is given back. It dispatches the assignment once more, but where the first time a program was started, what
+// became of that program is read.
+func (a *Agent) outcomeOf(ctx context.Context, l *leftover) phonebooth.Report {
+	name, ran := strings.CutPrefix(l.phase, phaseRunning)
+	chosen, known := a.runners.Lookup(name)
+	if !ran || !known {
+		return runner.Restarted.Report()
+	}
+	read := func(_ context.Context, w runner.Work) phonebooth.Report {
+		exit, err := minder.ReadExit(exitPath(l.dir, w.Step))
+		if err != nil {
+			return runner.Restarted.Report()
+		}
+		return runner.Judge(a.evidence(runner.Nothing, exit, runner.PlaceAt(placeOf(l.dir, w.Step)), chosen.Runner))
+	}
+	return a.dispatch(ctx, l.Assignment, workOf(l.Assignment), runner.Named(read, chosen))
+}
+
+// removeStray removes the working directories of attempts that nobody remembers.
+func (a *Agent) removeStray(left []*leftover) {
+	names, err := os.ReadDir(a.home.placeDir())
+	if err != nil {
+		return // there are none
+	}
+	for _, name := range names {
+		dir := filepath.Join(a.home.placeDir(), name.Name())
+		if slices.ContainsFunc(left, func(l *leftover) bool { return l.dir == dir }) {
+			continue
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			a.log.Error("cannot remove a working directory", "err", err)
+		}
+	}
+}
+
+// resume sends what recover wrote, and gives back the leases that only the control plane knows of: their claim was
+// answered, and the agent died before it wrote them down. It returns when each report was answered in some way, true, or
+// false when the agent must stop before that. Only then work is asked for (C06).
+func (a *Agent) resume(ctx, life context.Context, parcels []*parcel, held []v1.HeldLease) bool {
+	for _, h := range held {
+		if a.leases.find(h.LeaseID) == nil {
+			p := &parcel{lease: strange(h), request: requestOf(h.LeaseID, runner.Restarted.Report())}
+			a.leases.add(p.lease)
+			a.keep(p)
+			parcels = append(parcels, p)
+		}
+	}
+	var waits []<-chan struct{}
+	for _, p := range parcels {
+		p.answered = make(chan struct{})
+		waits = append(waits, p.answered)
+		a.deliveries.Go(func() { a.deliver(life, p) })
+	}
+	for _, answered := range waits {
+		select {
+		case <-answered:
+		case <-ctx.Done():
+			return false
+		case <-a.failed:
+			return false
+		}
+	}
+	return true
+}
+
+// comeBack takes up what is left to do for a lease of a former life beside its report: its log, and its device if that could
+// not be freed. It comes before the first inventory, which must not call such a device ready.
+func (a *Agent) comeBack(life context.Context, l *lease) {
+	if !l.hands {
+		return
+	}
+	a.pool.take(l.key())
+	if l.dir != "" {
+		l.log = a.startUpload(life, l)
+		l.log.finish()
+	}
+	if !l.clean {
+		a.pool.handle(l.key(), func(h *lifecycle.Hands) { h.Process = true })
+		a.attempts.Go(func() { a.clean(life, l) })
+	}
+}
