@@ -13,7 +13,7 @@ func Cancel(t phonebooth.Task, now time.Time) (Change, error) {
 	var c Change
 	switch {
 	case t.Status == phonebooth.Queued:
-		c.finishTask(t, phonebooth.Cancelled, phonebooth.Failure{Code: "cancelled", Message: "cancelled on request while queued"}, now)
+		c.finishTask(t, phonebooth.Cancelled, onRequest(phonebooth.Failure{Message: "it was queued"}), now)
 	case t.Status == phonebooth.Cancelled, t.CancelRequested():
 	case t.Status.Terminal():
 		return c, phonebooth.Errorf(phonebooth.Conflict, "task_ended",
@@ -24,4 +24,13 @@ func Cancel(t phonebooth.Task, now time.Time) (Change, error) {
 		c.taskEvent(phonebooth.TaskCancelRequested, t, phonebooth.EventDetail{})
 	}
 	return c, nil
+}
+
+// onRequest is the failure of a cancelled task; why is what ended its attempt.
+func onRequest(why phonebooth.Failure) phonebooth.Failure {
+	f := phonebooth.Failure{Code: "cancelled", Message: "cancelled on request"}
+	if why.Message != "" {
+		f.Message += "; " + why.Message
+	}
+	return f
 }

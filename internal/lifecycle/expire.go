@@ -53,7 +53,7 @@ func requeue(l Live, ending phonebooth.Ending, why phonebooth.Failure, now time.
 	t := l.Task
 	switch {
 	case t.CancelRequested():
-		c.finishTask(t, phonebooth.Cancelled, phonebooth.Failure{Code: "cancelled", Message: "cancelled on request; " + why.Message}, now)
+		c.finishTask(t, phonebooth.Cancelled, onRequest(why), now)
 	case t.AttemptsLeft():
 		t.Status = phonebooth.Queued
 		c.task(t)

@@ -108,7 +108,11 @@ func settle(l Live, ending phonebooth.Ending, status phonebooth.Status, report p
 	var c Change
 	c.endAttempt(l.Attempt, ending, report.Failure, now)
 	l.Task.Result = report.Result
-	c.finishTask(l.Task, status, report.Failure, now)
+	why := report.Failure
+	if status == phonebooth.Cancelled {
+		why = onRequest(why)
+	}
+	c.finishTask(l.Task, status, why, now)
 	return c
 }
 
