@@ -92,6 +92,7 @@ type Options struct {
 	Metrics   http.Handler  // of /metrics; nil: there is none
 	Log       *slog.Logger  // nil: none
 	Heartbeat time.Duration // of event streams; 0: 15 s
+	Slow      time.Duration // how long a reader may take for one piece of a stream before it is dropped; 0: 10 s
 }
 
 // Server is the HTTP API. It serves until [Server.Close].
@@ -116,6 +117,9 @@ func New(c Control, tokens Tokens, record Record, opts Options) *Server {
 	}
 	if opts.Heartbeat == 0 {
 		opts.Heartbeat = 15 * time.Second
+	}
+	if opts.Slow == 0 {
+		opts.Slow = 10 * time.Second
 	}
 	s := &Server{
 		control: c, tokens: tokens, record: record, opts: opts, log: opts.Log,

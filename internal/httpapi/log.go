@@ -44,7 +44,7 @@ func (s *Server) readLog(ctx context.Context, in *logInput) (*huma.StreamRespons
 		// The bytes are somebody else's: never to be taken for a page (nosniff is on every answer).
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(http.StatusOK)
-		if err := copyTo(w, log); err != nil {
+		if err := s.copyTo(w, log); err != nil {
 			s.log.Debug("log broke off", "request_id", requestOf(ctx.Context()).id, "err", err)
 			panic(http.ErrAbortHandler) // a log that seems whole and is not would be worse
 		}
@@ -52,13 +52,13 @@ func (s *Server) readLog(ctx context.Context, in *logInput) (*huma.StreamRespons
 }
 
 // copyTo streams r to a caller that takes each piece in time.
-func copyTo(w http.ResponseWriter, r io.Reader) error {
+func (s *Server) copyTo(w http.ResponseWriter, r io.Reader) error {
 	c := http.NewResponseController(w)
 	piece := make([]byte, 64<<10)
 	for {
 		n, err := r.Read(piece)
 		if n > 0 {
-			_ = c.SetWriteDeadline(time.Now().Add(chunkTimeout))
+			_ = c.SetWriteDeadline(time.Now().Add(s.opts.Slow))
 			if _, err := w.Write(piece[:n]); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"path"
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -41,6 +42,7 @@ var problemCodes = map[string]struct {
 	"idempotency_key_reused": {phonebooth.Invalid, "the key was used with another body"},
 	"queue_full":             {phonebooth.Exhausted, "as many tasks wait as are allowed; extra.limit says how many"},
 	"store_unavailable":      {phonebooth.Unavailable, "the database cannot be asked now; repeat"},
+	"store_full":             {phonebooth.Unavailable, "the control plane's disk is nearly full; no new tasks until there is room"},
 	"outcome_unknown":        {phonebooth.Unavailable, "the change may or may not have been made; repeat, which is harmless"},
 	"internal":               {phonebooth.Internal, "a fault of the control plane; its log has it under the request id"},
 }
@@ -69,6 +71,7 @@ func describe(doc *huma.OpenAPI) {
 // serveDocument serves the document of all calls registered so far. It is rendered now: it never changes, and rendering at
 // the first request would race with the second.
 func (s *Server) serveDocument() {
+	openAnswers(s.api.OpenAPI())
 	asJSON, err := s.api.OpenAPI().MarshalJSON()
 	if err != nil {
 		panic("the API's document cannot be rendered: " + err.Error()) // found by the first test that makes a Server
@@ -77,6 +80,42 @@ func (s *Server) serveDocument() {
 		w.Header().Set("Content-Type", "application/openapi+json")
 		_, _ = w.Write(asJSON)
 	})
+}
+
+// openAnswers allows fields that are not known in what only answers hold: a later version may add some. Requests are left
+// strict, since that is how they are judged.
+func openAnswers(doc *huma.OpenAPI) {
+	asked := map[string]bool{}
+	for _, item := range doc.Paths {
+		for _, op := range []*huma.Operation{item.Post, item.Put} {
+			if op == nil || op.RequestBody == nil {
+				continue
+			}
+			for _, media := range op.RequestBody.Content {
+				collect(doc.Components.Schemas, media.Schema, asked)
+			}
+		}
+	}
+	for name, schema := range doc.Components.Schemas.Map() {
+		if closed, ok := schema.AdditionalProperties.(bool); ok && !closed && !asked[name] {
+			schema.AdditionalProperties = nil
+		}
+	}
+}
+
+// collect adds the names of all schemas that schema refers to.
+func collect(all huma.Registry, schema *huma.Schema, names map[string]bool) {
+	if schema == nil {
+		return
+	}
+	if name := path.Base(schema.Ref); schema.Ref != "" && !names[name] {
+		names[name] = true
+		collect(all, all.SchemaFromRef(schema.Ref), names)
+	}
+	collect(all, schema.Items, names)
+	for _, property := range schema.Properties {
+		collect(all, property, names)
+	}
 }
 
 // OpenAPI is the API's document as YAML, as it is committed in api/openapi.yaml.

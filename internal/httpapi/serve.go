@@ -15,7 +15,6 @@ const (
 	headerTimeout   = 10 * time.Second // to send a request's header
 	bodyTimeout     = 30 * time.Second // to send its body, from its header on
 	answerTimeout   = 60 * time.Second // to take an answer, from the request's header on; more than the longest parked claim
-	chunkTimeout    = 10 * time.Second // to take one piece of a stream
 	idleTimeout     = 2 * time.Minute
 	shutdownTimeout = 10 * time.Second // for answers under way when the server stops
 	maxHeaderBytes  = 64 << 10

@@ -18,7 +18,7 @@ const streamPage = 256
 // stream sends events behind after, as server-sent events, until the caller goes away, does not take them in time, or the
 // server stops. Filters are applied here: the position moves on over events that do not match, so that each is read once.
 func (s *Server) stream(ctx context.Context, w http.ResponseWriter, filter store.EventFilter, after int64) error {
-	out := &eventWriter{w: w, c: http.NewResponseController(w)}
+	out := &eventWriter{w: w, c: http.NewResponseController(w), slow: s.opts.Slow}
 	_ = out.c.SetReadDeadline(time.Time{})
 	w.Header().Set("Content-Type", eventStream)
 	w.WriteHeader(http.StatusOK)
@@ -65,10 +65,11 @@ func matches(f store.EventFilter, e phonebooth.Event) bool {
 		(f.HostID == "" || f.HostID == e.HostID) && (f.Kind == "" || f.Kind == e.Kind)
 }
 
-// eventWriter writes server-sent events. Nothing waits for a slow reader longer than chunkTimeout.
+// eventWriter writes server-sent events. Nothing waits for a slow reader longer than slow.
 type eventWriter struct {
 	w       http.ResponseWriter
 	c       *http.ResponseController
+	slow    time.Duration
 	pending []byte
 }
 
@@ -91,7 +92,7 @@ func (o *eventWriter) flush() error {
 	if len(o.pending) == 0 {
 		return nil
 	}
-	_ = o.c.SetWriteDeadline(time.Now().Add(chunkTimeout))
+	_ = o.c.SetWriteDeadline(time.Now().Add(o.slow))
 	_, err := o.w.Write(o.pending)
 	o.pending = o.pending[:0]
 	if err != nil {

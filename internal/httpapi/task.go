@@ -24,7 +24,7 @@ func (s *Server) registerTasks() {
 		summary: "Submit a task",
 		description: "Stores a task as queued and answers with it, without waiting for a device. With an Idempotency-Key a repeat of the " +
 			"same body answers 200 with the task as it is now, and another body under the key is refused.",
-		codes: []string{"workflow_unknown", "idempotency_key_reused", "queue_full", "outcome_unknown"},
+		codes: []string{"workflow_unknown", "idempotency_key_reused", "queue_full", "store_full", "outcome_unknown"},
 		responses: map[string]*huma.Response{"200": {
 			Description: "The same submission was accepted before: the task as it is now", Content: s.jsonOf(v1.Task{}),
 		}},
@@ -85,6 +85,9 @@ func (s *Server) submit(ctx context.Context, in *submitInput) (*submitOutput, er
 	spec := in.Body.Spec()
 	if err := spec.Validate(); err != nil {
 		return nil, err
+	}
+	if inputs := spec.Inputs; len(inputs) > 0 && inputs[0] != '{' {
+		return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid", "the workflow's inputs must be an object").With("pointer", "/workflow/inputs")
 	}
 	hash, err := hashOf(spec)
 	if err != nil {
