@@ -42,6 +42,20 @@ func newWorld() *world {
 	}
 }
 
+// with changes or looks at w while nobody else does.
+func (w *world) with(fn func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fn()
+}
+
+// counts are how often Place and Task were called.
+func (w *world) counts() (calls, reads int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calls, w.reads
+}
+
 // commit writes c and tells of it.
 func (w *world) commit(c lifecycle.Change) {
 	w.mu.Lock()
@@ -247,8 +261,9 @@ func (w *world) task(id phonebooth.TaskID) phonebooth.Task {
 }
 
 func (w *world) live(id phonebooth.TaskID) lifecycle.Live {
-	t := w.task(id)
-	l, ok := w.rows.Live(phonebooth.AttemptKey{TaskID: id, Number: t.Attempt})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l, ok := w.rows.Live(phonebooth.AttemptKey{TaskID: id, Number: w.rows.Tasks[id].Attempt})
 	if !ok {
 		panic(fmt.Sprintf("%s has no attempt", id))
 	}
@@ -277,9 +292,7 @@ func start(t *testing.T, w *world, s strategy.Strategy, opts Options) *Scheduler
 		opts.OnDifference = func(n int) { t.Errorf("%d rows of the index were not as in the store", n) }
 	}
 	sched := New(w, w.Place, s, "test", opts)
-	w.mu.Lock()
-	w.tell = sched.Apply
-	w.mu.Unlock()
+	w.with(func() { w.tell = sched.Apply })
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- sched.Run(ctx) }()

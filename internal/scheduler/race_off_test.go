@@ -1,0 +1,5 @@
+//go:build !race
+
+package scheduler
+
+const longQueue = 1_000_000

@@ -1,0 +1,6 @@
+//go:build race
+
+package scheduler
+
+// longQueue is shorter under the race detector, which would take a minute to build the full one.
+const longQueue = 100_000
