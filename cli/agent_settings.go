@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/phonebooth-dev/phonebooth"
+	"github.com/phonebooth-dev/phonebooth/bridge"
+	"github.com/phonebooth-dev/phonebooth/runner"
+	"github.com/phonebooth-dev/phonebooth/runner/command"
+)
+
+// agentSettings are the flags of agent, and the keys of its configuration file.
+type agentSettings struct {
+	Server     string                     `yaml:"server"`
+	EnrollFile string                     `yaml:"enroll_file"`
+	Name       string                     `yaml:"name"`
+	Data       string                     `yaml:"data"`
+	ADB        string                     `yaml:"adb"`
+	Sim        int                        `yaml:"sim"`
+	Tags       []string                   `yaml:"tag"`
+	Bridges    map[string]bridge.Settings `yaml:"bridges"` // further ones, by name
+	Runners    []runnerSettings           `yaml:"runners"`
+	Logs       logSettings                `yaml:",inline"`
+}
+
+// runnerSettings are one runner of a host's configuration.
+type runnerSettings struct {
+	Name      string            `yaml:"name"`
+	Drivers   []string          `yaml:"drivers"`
+	Argv      []string          `yaml:"argv"`
+	Env       map[string]string `yaml:"env"`
+	Stop      string            `yaml:"stop"`
+	Grace     time.Duration     `yaml:"grace"`
+	TermGrace time.Duration     `yaml:"term_grace"`
+	ExitCodes map[int]string    `yaml:"exit_codes"`
+}
+
+// The bridges that flags speak of, and the words of --adb.
+const (
+	bridgeADB = "adb"
+	bridgeSim = "sim"
+	adbAuto   = "auto"
+	adbOff    = "off"
+)
+
+func defaultAgent() agentSettings {
+	return agentSettings{Data: "phonebooth-agent", ADB: adbAuto, Logs: defaultLogs()}
+}
+
+func (s *agentSettings) bind(f *pflag.FlagSet) {
+	f.StringVar(&s.Server, "server", s.Server, "the server's URL (default: "+envServer+")")
+	f.StringVar(&s.EnrollFile, "enroll-file", s.EnrollFile, "file that holds an enrollment token, for the first start")
+	f.StringVar(&s.Name, "name", s.Name, "name of the host, for the first start (default: the machine's)")
+	f.StringVar(&s.Data, "data", s.Data, "directory for the host's identity, journal and spool; one process at a time")
+	f.StringVar(&s.ADB, "adb", s.ADB, "auto: every phone that adb sees; off: none; or HOST:PORT of an adb server")
+	f.IntVar(&s.Sim, "sim", s.Sim, "simulated devices to add")
+	f.StringArrayVar(&s.Tags, "tag", s.Tags, "tag for each device of this host; may be repeated")
+	s.Logs.bind(f)
+}
+
+// bridges opens what the settings ask for, by name.
+func (s agentSettings) bridges(known *bridge.Registry) (map[string]bridge.Bridge, error) {
+	if err := phonebooth.ValidTags("tag", s.Tags); err != nil {
+		return nil, err
+	}
+	asked := maps.Clone(s.Bridges)
+	if asked == nil {
+		asked = map[string]bridge.Settings{}
+	}
+	if s.Sim < 0 || s.Sim > phonebooth.MaxDevicesPerHost {
+		return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid", "--sim must be between 0 and %d", phonebooth.MaxDevicesPerHost)
+	}
+	if s.Sim > 0 {
+		asked[bridgeSim] = bridge.Settings{"devices": strconv.Itoa(s.Sim)}
+	}
+	switch s.ADB {
+	case adbOff:
+	case adbAuto:
+		if slices.Contains(known.Names(), bridgeADB) { // a custom build may leave it out
+			asked[bridgeADB] = bridge.Settings{}
+		}
+	default:
+		asked[bridgeADB] = bridge.Settings{"server": s.ADB}
+	}
+	open := map[string]bridge.Bridge{}
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		b, err := known.New(name, asked[name])
+		if err != nil {
+			return nil, err
+		}
+		open[name] = tagging{b, s.Tags}
+	}
+	if len(open) == 0 {
+		return nil, errors.New("this host would have no devices: --adb is off, and --sim is 0")
+	}
+	return open, nil
+}
+
+// runners makes the host's registry: its own runners first.
+func (s agentSettings) runners(registry func(...runner.Registration) (*runner.Registry, error)) (*runner.Registry, error) {
+	var own []runner.Registration
+	for i, c := range s.Runners {
+		r, err := command.New(command.Config(c))
+		if err != nil {
+			return nil, fmt.Errorf("runners[%d]: %w", i, err)
+		}
+		own = append(own, r)
+	}
+	return registry(own...)
+}
+
+// tagging is a bridge whose devices all have some more tags.
+type tagging struct {
+	bridge.Bridge
+	tags []string
+}
+
+// Watch passes on each list with the tags.
+func (t tagging) Watch(ctx context.Context, changed func([]bridge.Device)) error {
+	return t.Bridge.Watch(ctx, func(devices []bridge.Device) {
+		devices = slices.Clone(devices)
+		for i := range devices {
+			devices[i].Tags = slices.Concat(devices[i].Tags, t.tags)
+		}
+		changed(devices)
+	})
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
+	"github.com/phonebooth-dev/phonebooth/client"
+)
+
+func (p *program) eventFollow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "follow", Short: "Print events as they happen, until Ctrl-C", Args: takes(),
+		Long: "Prints what is committed from now on, a line each, until Ctrl-C; with --after what is on record behind that position first. " +
+			"A stream that breaks is taken up where it broke.",
+		Example: `phonebooth event follow
+phonebooth event follow --after 0 --task TASK
+phonebooth event follow -o json | jq .kind`,
+	}
+	out := prints(cmd)
+	var q client.EventQuery
+	flags := cmd.Flags()
+	flags.Int64Var(&q.After, "after", client.OnlyNew, "position to begin behind; 0 is the beginning of the record (default: only what is new)")
+	flags.StringVar(&q.TaskID, "task", "", "of this task")
+	flags.StringVar(&q.DeviceID, "device", "", "of this device, by id or name")
+	flags.StringVar(&q.HostID, "host", "", "of this host, by id or name")
+	flags.StringVar(&q.Kind, "kind", "", "of this kind, such as task.done")
+	flags.Lookup("after").DefValue = ""
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return p.followEvents(cmd, q, *out) }
+	return p.asks(cmd)
+}
+
+func (p *program) followEvents(cmd *cobra.Command, q client.EventQuery, out format) error {
+	if q.After < 0 && cmd.Flags().Changed("after") {
+		return usage(cmd, "--after is a position: 0 or more")
+	}
+	c, err := p.connect(cmd, shortPatience)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	if q.DeviceID, err = deviceID(ctx, cmd, c, q.DeviceID); err != nil {
+		return err
+	}
+	if q.HostID, err = hostID(ctx, cmd, c, q.HostID); err != nil {
+		return err
+	}
+	for e, err := range c.Follow(ctx, q) {
+		if err == nil {
+			err = printEvent(cmd.OutOrStdout(), e, out)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printEvent writes one line.
+func printEvent(w io.Writer, e v1.Event, out format) error {
+	if out == formatJSON {
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(e)
+	}
+	subject := e.TaskID
+	if e.Attempt > 0 {
+		subject += fmt.Sprintf(" attempt %d", e.Attempt)
+	}
+	parts := []string{subject, e.DeviceID, e.HostID}
+	d := e.Detail
+	parts = append(parts, string(d.Status), string(d.Condition), string(d.Hold), d.Code, d.Message, d.Reason, d.Name, d.Strategy, string(d.Outcome))
+	line := fmt.Sprintf("%6d %s %-21s by %s", e.Pos, e.At.Local().Format("15:04:05.000"), e.Kind, e.Actor)
+	for i, part := range parts {
+		if part != "" && !slices.Contains(parts[:i], part) { // a status, a code and an outcome are often one word
+			line += " " + part
+		}
+	}
+	_, err := fmt.Fprintln(w, clean(strings.TrimRight(line, " ")))
+	return err
+}

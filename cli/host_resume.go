@@ -1,0 +1,19 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/phonebooth-dev/phonebooth/client"
+)
+
+func (p *program) hostResume() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "resume HOST", Short: "End a host's drain", Args: takes("HOST"),
+		Example: "phonebooth host resume rack-1",
+	}
+	out := prints(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return p.onHost(cmd, args, *out, (*client.Client).Resume)
+	}
+	return p.asks(cmd)
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/phonebooth-dev/phonebooth"
+	"github.com/phonebooth-dev/phonebooth/internal/auth"
+	"github.com/phonebooth-dev/phonebooth/internal/config"
+	"github.com/phonebooth-dev/phonebooth/internal/control"
+	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
+	"github.com/phonebooth-dev/phonebooth/internal/server"
+	strategies "github.com/phonebooth-dev/phonebooth/strategy/builtin"
+)
+
+// serverSettings are the flags of server, and the keys of its configuration file.
+type serverSettings struct {
+	Data           string        `yaml:"data"`
+	Database       string        `yaml:"database"`
+	Listen         string        `yaml:"listen"`
+	Insecure       bool          `yaml:"insecure"`
+	TLSCert        string        `yaml:"tls_cert"`
+	TLSKey         string        `yaml:"tls_key"`
+	AdminTokenFile string        `yaml:"admin_token_file"`
+	Strategy       string        `yaml:"strategy"`
+	LeaseTTL       time.Duration `yaml:"lease_ttl"`
+	MaxQueueDepth  int           `yaml:"max_queue_depth"`
+	Retention      time.Duration `yaml:"retention"`
+	Logs           logSettings   `yaml:",inline"`
+}
+
+func defaultServer() serverSettings {
+	return serverSettings{
+		Data: "phonebooth-server", Listen: "127.0.0.1:8420", Strategy: strategies.Default, LeaseTTL: lifecycle.DefaultTTL,
+		MaxQueueDepth: control.DefaultMaxQueueDepth, Retention: 30 * 24 * time.Hour, Logs: defaultLogs(),
+	}
+}
+
+func (s *serverSettings) bind(f *pflag.FlagSet) {
+	f.StringVar(&s.Data, "data", s.Data, "directory for the database, the admin token and logs; one process at a time")
+	f.StringVar(&s.Database, "database", s.Database, "a PostgreSQL database, postgres://USER@HOST/NAME (default: SQLite in the data directory)")
+	f.StringVar(&s.Listen, "listen", s.Listen, "address, HOST:PORT")
+	f.BoolVar(&s.Insecure, "insecure", s.Insecure, "allow plain HTTP on other addresses than loopback")
+	f.StringVar(&s.TLSCert, "tls-cert", s.TLSCert, "certificate file, for HTTPS")
+	f.StringVar(&s.TLSKey, "tls-key", s.TLSKey, "key file of the certificate")
+	f.StringVar(&s.AdminTokenFile, "admin-token-file", s.AdminTokenFile, "file that holds the admin token (default: one is made in the data directory)")
+	f.StringVar(&s.Strategy, "strategy", s.Strategy, "which task gets which device")
+	f.DurationVar(&s.LeaseTTL, "lease-ttl", s.LeaseTTL, "after which silence a host has lost a device's lease")
+	f.IntVar(&s.MaxQueueDepth, "max-queue-depth", s.MaxQueueDepth, "queued tasks; a submission beyond is refused")
+	f.DurationVar(&s.Retention, "retention", s.Retention, "for how long ended tasks are kept")
+	s.Logs.bind(f)
+}
+
+func (p *program) serve() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "server", Short: "Run a control plane", Args: takes(),
+		Long: "Runs a control plane: the queue, the scheduler and the API that agents and clients use. At its first start it makes an admin " +
+			"token in the data directory.\n\n" +
+			"--config FILE is YAML with the names of the flags, underscores for hyphens: lease_ttl: 30s. Flags go first.\n\n" +
+			"A password of --database shows in the process list: give it in the configuration file, or in PGPASSWORD or ~/.pgpass. " +
+			"With a certificate that no public authority signed, clients and agents need SSL_CERT_FILE.",
+		Example: `phonebooth server --data /var/lib/phonebooth
+phonebooth server --listen 0.0.0.0:8420 --tls-cert phones.crt --tls-key phones.key
+phonebooth server --database postgres://phonebooth@db/phonebooth --strategy priority`,
+	}
+	s := defaultServer()
+	s.bind(cmd.Flags())
+	file := configFlag(cmd)
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions(
+		p.opts.Strategies.Names(), cobra.ShellCompDirectiveNoFileComp)))
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *file != "" {
+			s = defaultServer()
+			if err := loadUnder(cmd, *file, &s, s.bind); err != nil {
+				return err
+			}
+		}
+		return p.runServer(cmd, s)
+	}
+	return cmd
+}
+
+func (p *program) runServer(cmd *cobra.Command, s serverSettings) error {
+	if err := s.check(cmd); err != nil {
+		return err
+	}
+	log := s.Logs.logger(cmd.ErrOrStderr())
+	srv, err := server.Open(cmd.Context(), server.Config{
+		Data: s.Data, Database: s.Database, Listen: s.Listen, Insecure: s.Insecure, TLSCert: s.TLSCert, TLSKey: s.TLSKey,
+		AdminToken: s.AdminTokenFile, Strategies: p.opts.Strategies, Strategy: s.Strategy, LeaseTTL: s.LeaseTTL,
+		MaxQueueDepth: s.MaxQueueDepth, Retention: s.Retention, Version: p.opts.Version, Log: log,
+	})
+	if err != nil {
+		return cannotStart(cmd, err)
+	}
+	token := cmp.Or(s.AdminTokenFile, filepath.Join(s.Data, auth.AdminTokenFile))
+	say(cmd, "phonebooth server: %s", srv.URL())
+	say(cmd, "log in with: phonebooth login %s --token-file %s", srv.URL(), token)
+	log.Info("server started", "url", srv.URL(), "strategy", s.Strategy, "version", p.opts.Version)
+	err = srv.Run(cmd.Context())
+	err = errors.Join(err, srv.Close())
+	if err == nil {
+		log.Info("server stopped")
+	}
+	return err
+}
+
+func (s serverSettings) check(cmd *cobra.Command) error {
+	switch {
+	case s.Data == "":
+		return usage(cmd, "the data directory is missing")
+	case s.MaxQueueDepth < 1:
+		return usage(cmd, "the queue's depth must be at least 1")
+	case s.Retention < time.Minute:
+		return usage(cmd, "the retention must be a minute at least")
+	case s.LeaseTTL <= 0:
+		return usage(cmd, "the lease's time must be more than nothing; %v is the default", lifecycle.DefaultTTL)
+	case (s.TLSCert == "") != (s.TLSKey == ""):
+		return usage(cmd, "--tls-cert and --tls-key go together")
+	}
+	return nil
+}
+
+// cannotStart says what a person can do about a server or an agent that does not start.
+func cannotStart(cmd *cobra.Command, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	var taken *config.InUseError
+	if errors.As(err, &taken) {
+		return &failure{status: exitFailed, err: err, next: []string{"stop that one first, or give another directory with --data"}}
+	}
+	if refusal, ok := errors.AsType[*phonebooth.Error](err); ok && refusal.Kind == phonebooth.Invalid {
+		return usage(cmd, "%s", refusal.Message)
+	}
+	return &failure{status: exitFailed, err: err}
+}
+
+// configFlag gives cmd the flag --config.
+func configFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("config", "", "a YAML file with the names of these flags, underscores for hyphens; flags go first")
+}
+
+// loadUnder reads a configuration file into settings, and puts what was given as flags on top. Bind binds flags to settings.
+func loadUnder(cmd *cobra.Command, path string, settings any, bind func(*pflag.FlagSet)) error {
+	if err := config.Load(path, settings); err != nil {
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+			return usage(cmd, "%w", err)
+		}
+		return err
+	}
+	top := pflag.NewFlagSet(path, pflag.ContinueOnError)
+	bind(top)
+	var errs []error
+	cmd.Flags().Visit(func(given *pflag.Flag) {
+		to := top.Lookup(given.Name)
+		if to == nil { // --config itself
+			return
+		}
+		if list, ok := given.Value.(pflag.SliceValue); ok {
+			errs = append(errs, to.Value.(pflag.SliceValue).Replace(list.GetSlice()))
+			return
+		}
+		errs = append(errs, to.Value.Set(given.Value.String()))
+	})
+	return errors.Join(errs...)
+}
