@@ -94,7 +94,7 @@ func (f *follower) stream(ctx context.Context, yield func(v1.Event, error) bool)
 	defer cancel()
 	header := http.Header{"Accept": {"text/event-stream"}}
 	if f.query.After > 0 {
-		header[v1.HeaderLastEventID] = []string{strconv.FormatInt(f.query.After, 10)}
+		header.Set(v1.HeaderLastEventID, strconv.FormatInt(f.query.After, 10))
 	}
 	body, err := f.client.open(ctx, request{
 		method: http.MethodGet, path: []string{"v1", "events"}, query: f.query.values(), header: header, safe: true,

@@ -10,7 +10,7 @@ package v1
 const (
 	HeaderIdempotencyKey = "Idempotency-Key"
 	HeaderRequestID      = "X-Request-Id"
-	HeaderLastEventID    = "Last-Event-ID"
+	HeaderLastEventID    = "Last-Event-Id"
 	// HeaderHostID may be sent with agent calls: the host that the caller believes to be. It is refused when the token is
 	// another host's.
 	HeaderHostID = "X-Phonebooth-Host-Id"
