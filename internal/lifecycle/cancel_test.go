@@ -112,3 +112,50 @@ func TestC25_CancelNeverMovesAnExpiry(t *testing.T) {
 		}
 	}
 }
+
+// A cancellation comes before, between or after assignment, claim and end, under each ending.
+func TestC21_CancelAtEveryPoint(t *testing.T) {
+	t.Parallel()
+	outcomes := []phonebooth.Outcome{phonebooth.OutcomeDone, phonebooth.OutcomeFailed, phonebooth.OutcomeCancelled, phonebooth.OutcomeAbandoned}
+	for _, outcome := range outcomes {
+		for point := range 4 {
+			db := newDatabase()
+			l := dispatchedLive()
+			key := l.Attempt.AttemptKey
+			steps := []func() (Change, error){
+				func() (Change, error) {
+					return Place(Placement{LeaseID: "lease_1"}, l.Host, l.Device, db.reservation(l.Device.ID), db.tasks["task_1"], policy, after(1))
+				},
+				func() (Change, error) { return Claim(db.live(key), hostA, "claim-1", 1, policy, after(2)) },
+				func() (Change, error) {
+					c, _, err := Finish(db.live(key), hostA, 1, report(outcome), DeviceWord{}, policy, after(3))
+					return c, err
+				},
+			}
+			steps = append(steps[:point:point], append([]func() (Change, error){
+				func() (Change, error) { return Cancel(db.tasks["task_1"], after(1.5)) },
+			}, steps[point:]...)...)
+			start := Change{Hosts: []phonebooth.Host{l.Host}, Devices: []phonebooth.Device{l.Device}, Tasks: []phonebooth.Task{taskIn(phonebooth.Queued)}}
+			if err := db.apply(start); err != nil {
+				t.Fatal(err)
+			}
+			for _, step := range steps {
+				if c, err := step(); err == nil {
+					if err := db.apply(c); err != nil {
+						t.Fatalf("%s, cancelled at %d: %v", outcome, point, err)
+					}
+				}
+			}
+			want := phonebooth.Cancelled
+			if point > 0 && outcome == phonebooth.OutcomeDone {
+				want = phonebooth.Done
+			}
+			if point == 3 && outcome == phonebooth.OutcomeFailed {
+				want = phonebooth.Failed
+			}
+			if got := db.tasks["task_1"].Status; got != want || len(db.reservations) != 0 {
+				t.Errorf("%s, cancelled at %d: got %s with %d reservations, want %s with none", outcome, point, got, len(db.reservations), want)
+			}
+		}
+	}
+}
