@@ -77,6 +77,9 @@ func TestS2_2_WithoutAnIdleDeviceATaskWaitsForOne(t *testing.T) {
 	w.finish(first, phonebooth.OutcomeDone)
 	idle(t, s)
 	wantStatus(t, w, map[phonebooth.TaskID]phonebooth.Status{first: phonebooth.Done, second: phonebooth.Assigned})
+	if _, reads := w.counts(); reads != 0 {
+		t.Errorf("%d tasks were read again though every placement was made", reads)
+	}
 }
 
 func TestS3_1_TheOldestTaskGetsTheFirstRegisteredDevice(t *testing.T) {
