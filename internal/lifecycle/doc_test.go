@@ -46,7 +46,7 @@ cases from the field.
 `
 
 const docNotes = `
-An attempt ends exactly when its reservation is released, in the same transaction. Nothing leaves a terminal status.
+Report anything stands for the three reports and abandon. An attempt ends exactly when its reservation is released, in the same transaction. Nothing leaves a terminal status.
 
 Refused before anything is looked at: a call about another host's lease (` + "`lease_unknown`" + `), and one by an agent that is not the
 newest life of its host (` + "`host_superseded`, `host_identity_conflict`" + `).

@@ -111,6 +111,8 @@ func (db *database) putAttempt(a phonebooth.Attempt) error {
 		}
 	case !old.Live() && (a.Live() || a.Ending != old.Ending || a.Reported != old.Reported || old.Evidence != nil):
 		return fmt.Errorf("attempt %v changes after it ended", a.AttemptKey)
+	case old.ClaimID != "" && a.ClaimID != old.ClaimID:
+		return fmt.Errorf("attempt %v goes to claims %s and %s", a.AttemptKey, old.ClaimID, a.ClaimID)
 	case a.ExpiresAt.Before(old.ExpiresAt):
 		return fmt.Errorf("the expiry of attempt %v moves back", a.AttemptKey)
 	}

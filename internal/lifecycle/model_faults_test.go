@@ -13,6 +13,7 @@ func TestModelFindsPlantedFaults(t *testing.T) {
 		breaks promise
 	}{
 		{"a claim anchored at receipt", faults{claimAtReceipt: true}, promiseLease},
+		{"a claim's time parked that ends after its lease was counted", faults{parkedLate: true}, promiseLease},
 		{"a renewal anchored at receipt", faults{renewalAtReceipt: true}, promiseLease},
 		{"a replayed claim with the full TTL", faults{fullReplay: true}, promiseLease},
 		{"a sweep without grace", faults{noGrace: true}, promiseLease},

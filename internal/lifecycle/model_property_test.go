@@ -19,7 +19,7 @@ type op struct {
 var steps = []string{
 	"advance", "advance", "advance", "advance", "leap", "leap", "leap",
 	"deliver", "deliver newest", "deliver newest", "deliver newest", "deliver all", "duplicate", "lose", "tend",
-	"submit", "place", "place", "cancel", "sweep", "sweep", "release", "answer parked", "answer parked",
+	"submit", "place", "place", "cancel", "sweep", "sweep", "extend windows", "release", "answer parked", "answer parked",
 	"claim", "claim", "renew", "renew", "inventory", "inventory", "runner ends", "clean", "clean", "report", "report",
 	"crash", "restart", "start", "start", "take over", "rate",
 }
@@ -84,6 +84,8 @@ func (w *world) step(o op) {
 		}
 	case "sweep":
 		w.sweep()
+	case "extend windows":
+		w.extendWindows()
 	case "release":
 		if w.locks {
 			w.release(o.n)

@@ -92,6 +92,15 @@ func (w *world) sweep() {
 	}
 }
 
+// extendWindows is what the sweep does after it was away.
+func (w *world) extendWindows() {
+	for _, a := range w.db.liveAttempts() {
+		if c, err := ExtendWindow(w.db.live(a.AttemptKey), policy, w.time()); err == nil {
+			w.apply(c)
+		}
+	}
+}
+
 func (w *world) release(n int) {
 	for _, a := range rotated(w.db.liveAttempts(), n) {
 		c, err := Release(w.db.live(a.AttemptKey), w.time())
@@ -140,6 +149,9 @@ func (w *world) answerClaim(call claimCall) bool {
 		return false
 	}
 	parked := w.now - call.arrived
+	if w.faults.parkedLate {
+		parked += 2 * time.Second
+	}
 	w.send(call.a.hear(call.life, func() { call.a.gotClaim(call.id, call.sent, parked, got) }))
 	return true
 }

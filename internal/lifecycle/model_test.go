@@ -44,6 +44,7 @@ const (
 type faults struct {
 	claimAtReceipt   bool // a claim is counted from its answer's receipt
 	renewalAtReceipt bool
+	parkedLate       bool // the time parked is taken 2 s after the time for which the lease was counted
 	fullReplay       bool // a repeated claim is answered with the full lease
 	noGrace          bool // dispatched leases are swept at their expiry
 	readyDirty       bool // ready is said before cleaning ended
