@@ -13,23 +13,52 @@ import (
 	"github.com/phonebooth-dev/phonebooth/internal/store"
 )
 
-// commit decides and writes a batch, and answers it.
+// commit decides and writes a batch, and answers it. A batch that fails by what is in it is replayed verb by verb, so that
+// the culprit alone is refused; also a lone verb gets this second chance, because the row that it collided with is seen now.
 func (l *Ledger) commit(ctx context.Context, batch []*entry) {
-	began := time.Now()
-	commit, results, err := l.attempt(ctx, batch)
-	if errors.Is(err, store.ErrConstraint) && len(batch) > 1 { // one of them is the culprit: each for itself
-		for _, e := range batch {
-			l.commit(ctx, []*entry{e})
-		}
+	err := l.try(ctx, batch)
+	if !culpable(err) {
+		l.refuse(batch, err)
 		return
 	}
-	if err != nil {
-		l.opts.Log.Warn("batch not committed", "verbs", len(batch), "first", batch[0].verb.Name, "error", err)
-		err = answer(err)
-		for _, e := range batch {
-			e.done <- err
+	for _, e := range batch {
+		alone := []*entry{e}
+		l.refuse(alone, l.try(ctx, alone))
+	}
+}
+
+// culpable reports whether a transaction failed by what was in it, rather than by how the database is doing.
+func culpable(err error) bool {
+	if err == nil {
+		return false
+	}
+	for _, passing := range []error{
+		store.ErrConflict, store.ErrOutcomeUnknown, store.ErrUnavailable, store.ErrFull, context.DeadlineExceeded,
+	} {
+		if errors.Is(err, passing) {
+			return false
 		}
+	}
+	return true
+}
+
+func (l *Ledger) refuse(batch []*entry, err error) {
+	if err == nil {
 		return
+	}
+	l.opts.Log.Warn("batch not committed", "verbs", len(batch), "first", batch[0].verb.Name, "error", err)
+	err = answer(err)
+	for _, e := range batch {
+		e.done <- err
+	}
+}
+
+// try writes a batch and answers it. With an error nobody has been answered.
+func (l *Ledger) try(ctx context.Context, batch []*entry) error {
+	began := time.Now()
+	commit, results, err := l.attempt(ctx, batch)
+	if err != nil {
+		return err
 	}
 	if !commit.Empty() {
 		for _, subscriber := range l.subscribers {
@@ -44,6 +73,7 @@ func (l *Ledger) commit(ctx context.Context, batch []*entry) {
 		}
 		e.done <- results[i]
 	}
+	return nil
 }
 
 // attempt writes a batch in one transaction, anew when it met another one.
@@ -76,16 +106,15 @@ func transact(ctx context.Context, tx store.Tx, batch []*entry) (Commit, []error
 	if err != nil {
 		return Commit{}, nil, err
 	}
-	now, err := tx.Now(ctx)
-	if err != nil {
-		return Commit{}, nil, err
-	}
 	w := newWorking(rows)
 	if needsHead(batch) {
 		if err := w.lockHead(ctx, tx); err != nil {
 			return Commit{}, nil, err
 		}
-		now = later(now, w.head.Now)
+	}
+	now, err := tx.Now(ctx)
+	if err != nil {
+		return Commit{}, nil, err
 	}
 	results := make([]error, len(batch))
 	for i, e := range batch {

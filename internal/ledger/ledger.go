@@ -144,6 +144,10 @@ func (l *Ledger) DoAll(ctx context.Context, verbs []Verb) []error {
 		case answers[i] = <-e.done:
 		case <-ctx.Done():
 			answers[i] = ctx.Err()
+			select {
+			case answers[i] = <-e.done: // it was answered first
+			default:
+			}
 		}
 	}
 	return answers

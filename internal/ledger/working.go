@@ -22,8 +22,8 @@ type working struct {
 	devices  touched[phonebooth.DeviceID]
 	tasks    touched[phonebooth.TaskID]
 	attempts touched[phonebooth.AttemptKey]
-	reserved touched[phonebooth.DeviceID]
-	before   map[phonebooth.DeviceID]phonebooth.Reservation // as loaded
+	reserve  []phonebooth.Reservation
+	release  []phonebooth.DeviceID
 
 	workflows []phonebooth.Workflow
 	events    []phonebooth.Event
@@ -45,9 +45,7 @@ func (t *touched[K]) add(k K) {
 	}
 }
 
-func newWorking(rows *store.Rows) *working {
-	return &working{rows: rows, before: map[phonebooth.DeviceID]phonebooth.Reservation{}}
-}
+func newWorking(rows *store.Rows) *working { return &working{rows: rows} }
 
 func (w *working) lockHead(ctx context.Context, tx store.Tx) (err error) {
 	w.head, err = tx.Head(ctx)
@@ -73,12 +71,11 @@ func (w *working) apply(c lifecycle.Change, by Verb) {
 		w.attempts.add(a.AttemptKey)
 	}
 	for _, id := range c.Release {
-		w.touchReservation(id)
-		delete(w.rows.Reservations, id)
+		w.applyRelease(id)
 	}
 	for _, r := range c.Reserve {
-		w.touchReservation(r.DeviceID)
 		w.rows.Reservations[r.DeviceID] = r
+		w.reserve = append(w.reserve, r) // a second one of a device too: the database is there to refuse it (S5.2)
 	}
 	for _, f := range c.Workflows {
 		w.rows.Workflows[f.Name] = f
@@ -119,11 +116,15 @@ func (w *working) applyClaims(attempts []phonebooth.Attempt) {
 	}
 }
 
-func (w *working) touchReservation(id phonebooth.DeviceID) {
-	if r, ok := w.rows.Reservations[id]; ok && !w.reserved.seen[id] {
-		w.before[id] = r
+// applyRelease takes back a reservation of this batch, or has the stored one removed.
+func (w *working) applyRelease(id phonebooth.DeviceID) {
+	delete(w.rows.Reservations, id)
+	ours := slices.IndexFunc(w.reserve, func(r phonebooth.Reservation) bool { return r.DeviceID == id })
+	if ours >= 0 {
+		w.reserve = slices.Delete(w.reserve, ours, ours+1)
+		return
 	}
-	w.reserved.add(id)
+	w.release = append(w.release, id)
 }
 
 // finish gives the events their positions and saves the last state of each row.
@@ -163,7 +164,7 @@ func (w *working) number() {
 
 // change is everything that the batch changed, the last state of each row once.
 func (w *working) change() lifecycle.Change {
-	c := lifecycle.Change{Workflows: w.workflows, Events: w.events}
+	c := lifecycle.Change{Workflows: w.workflows, Reserve: w.reserve, Release: w.release, Events: w.events}
 	for _, id := range w.hosts.order {
 		c.Hosts = append(c.Hosts, w.rows.Hosts[id])
 	}
@@ -175,16 +176,6 @@ func (w *working) change() lifecycle.Change {
 	}
 	for _, key := range w.attempts.order {
 		c.Attempts = append(c.Attempts, w.rows.Attempts[key])
-	}
-	for _, id := range w.reserved.order {
-		old, had := w.before[id]
-		r, has := w.rows.Reservations[id]
-		if had && (!has || r != old) {
-			c.Release = append(c.Release, id)
-		}
-		if has && (!had || r != old) {
-			c.Reserve = append(c.Reserve, r)
-		}
 	}
 	return c
 }

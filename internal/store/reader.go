@@ -44,10 +44,11 @@ type Reader interface {
 	Snapshot(ctx context.Context) (Snapshot, error)
 	Due(ctx context.Context, at DueTimes, limit int) (Due, error)
 
-	// Enrollment tokens and the admin token: see package auth.
+	// Enrollment tokens and the admin token: see package auth. PutToken with a hash that is there changes nothing.
 	PutToken(ctx context.Context, token Token) error
 	Token(ctx context.Context, hash string) (Token, error)
-	// SpendToken binds a one-time token to a host id: the first call wins, a repeat for the same host succeeds.
+	// SpendToken binds a one-time token to a host id: the first call wins, a repeat for the same host succeeds, any other
+	// gets ErrConstraint.
 	SpendToken(ctx context.Context, hash string, host phonebooth.HostID) error
 }
 
@@ -68,7 +69,7 @@ type TaskFilter struct {
 	HostID   phonebooth.HostID
 	Labels   map[string]string // all of them
 	Before   int64             // Seq below this; 0: from the newest
-	Limit    int
+	Limit    int               // 0: all
 }
 
 // EventFilter chooses events, oldest first.
@@ -78,7 +79,7 @@ type EventFilter struct {
 	DeviceID phonebooth.DeviceID
 	HostID   phonebooth.HostID
 	Kind     phonebooth.EventKind
-	Limit    int
+	Limit    int // 0: all
 }
 
 // Snapshot is everything the scheduler's index needs, read in one transaction, as of event position Pos.

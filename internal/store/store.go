@@ -28,8 +28,8 @@ type Store interface {
 	// Now is the store's clock, the one that leases are counted by: never below the newest written Head.Now.
 	Now(ctx context.Context) (time.Time, error)
 
-	// Prune deletes at most limit tasks that ended before the given time, with their attempts, and the events before it; it
-	// returns the attempts that are gone, so that their bytes can follow.
+	// Prune deletes at most limit tasks that ended before the given time, with their attempts, and a batch of the events
+	// before it; it returns the attempts that are gone, so that their bytes can follow.
 	Prune(ctx context.Context, before time.Time, limit int) ([]phonebooth.AttemptKey, error)
 
 	// Backup writes a consistent copy to path. Only an embedded database can; others give an error that says how to.
@@ -38,18 +38,20 @@ type Store interface {
 	Close() error
 }
 
-// Tx is one write transaction. Load, then Now, then Head, then Save, each at most once.
+// Tx is one write transaction: Load, then Head if it is needed, then Save, each at most once; and Now where it is wanted.
 type Tx interface {
 	// Load locks the rows of keys, table by table: host, device, task, attempt, each by id; and reads them with the
 	// reservations of the devices and what the idempotency keys and workflow names point to. Rows that do not exist are
-	// absent. Attempts of HostAttempts hosts and devices of HostDevices hosts are read and locked too.
+	// absent. Attempts of HostAttempts hosts and devices of HostDevices hosts are read and locked too. Tasks come without
+	// LeaseExpiresAt.
 	Load(ctx context.Context, keys Keys) (*Rows, error)
-	// Now is the store's clock, read by a statement of its own.
+	// Now is the store's clock, read by a statement of its own behind the newest lock.
 	Now(ctx context.Context) (time.Time, error)
 	// Head locks the head row: always the last lock.
 	Head(ctx context.Context) (Head, error)
-	// Save writes everything in one pipelined batch. Events carry their positions already. head is nil when it was not
-	// locked; then the change holds no event and no task that changes the queue's depth.
+	// Save writes everything in one pipelined batch: a row that Load gave over the old one, any other as a new one, and
+	// what is ended before what begins. Events carry their positions already. head is nil when it was not locked, and may be
+	// when the change holds no event and no task that changes the queue's depth.
 	Save(ctx context.Context, change lifecycle.Change, head *Head) error
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -97,7 +98,17 @@ func (p *postgres) write(ctx context.Context, fn func(runner) error) (err error)
 		return err
 	}
 	committing = true
-	return r.wrapCommit(tx.Commit(ctx))
+	return r.wrapCommit(commit(ctx, tx))
+}
+
+// commitTimeout is how long the answer to a COMMIT is waited for, also when the caller is gone: to give up earlier would
+// only make its outcome unknown.
+const commitTimeout = 10 * time.Second
+
+func commit(ctx context.Context, tx pgx.Tx) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
+	return tx.Commit(ctx)
 }
 
 func (p *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {

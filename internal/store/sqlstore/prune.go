@@ -7,8 +7,10 @@ import (
 	"github.com/phonebooth-dev/phonebooth"
 )
 
-// Prune deletes at most limit tasks and at most limit events: see [store.Store]. Locks are taken in the order of the ids,
-// as everywhere.
+// eventsPerTask is how many events go with one task in a batch: more than tasks leave on average, or they would pile up.
+const eventsPerTask = 10
+
+// Prune deletes a batch of old tasks and events: see [store.Store]. Locks are taken in the order of the ids, as everywhere.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (gone []phonebooth.AttemptKey, err error) {
 	err = s.engine.write(ctx, func(r runner) error {
 		gone = nil
@@ -28,7 +30,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (gone []
 				// Positions grow with time, so the old events are the first ones.
 				text: "DELETE FROM events WHERE pos IN (SELECT o.pos FROM (SELECT e.pos, e.at FROM events e ORDER BY e.pos LIMIT $2) o" +
 					" WHERE o.at < $1)",
-				args: []any{micros(before), int64(limit)},
+				args: []any{micros(before), int64(limit * eventsPerTask)},
 			},
 		)
 	})

@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
@@ -63,6 +65,55 @@ func loadOfHosts(t *testing.T, st store.Store) {
 	want.Attempts[other.Attempts[0].AttemptKey] = other.Attempts[0]
 	want.Reservations["d3"] = other.Reserve[0]
 	same(t, "both, and more", both, want)
+}
+
+// loadWaits asks for a host's attempts while another transaction holds the host's lock and places a task on it.
+func loadWaits(t *testing.T, st store.Store) {
+	pool(t, st)
+	p := placed(task("t1", 1), device("d1", "h1"))
+	locked, loaded := make(chan struct{}), make(chan *store.Rows, 1)
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	waiting.Go(func() {
+		defer close(loaded)
+		<-locked
+		err := st.Write(t.Context(), func(tx store.Tx) error {
+			rows, err := tx.Load(t.Context(), store.Keys{HostAttempts: []phonebooth.HostID{"h1"}})
+			loaded <- rows
+			return err
+		})
+		if err != nil {
+			t.Errorf("load: %v", err)
+		}
+	})
+	err := st.Write(t.Context(), func(tx store.Tx) error {
+		keys := keysOf(p)
+		keys.Hosts, keys.Devices = []phonebooth.HostID{"h1"}, []phonebooth.DeviceID{"d1"}
+		if _, err := tx.Load(t.Context(), keys); err != nil {
+			return err
+		}
+		close(locked)
+		head, err := tx.Head(t.Context())
+		if err != nil {
+			return err
+		}
+		select {
+		case <-loaded:
+			t.Error("the second transaction did not wait for the host")
+		case <-time.After(50 * time.Millisecond): // gives it the time to come to the lock; it passes without, too
+		}
+		head.Pos++
+		head.Queued--
+		p.Events[0].Pos = head.Pos
+		return tx.Save(t.Context(), p, &head)
+	})
+	if err != nil {
+		t.Fatalf("place: %v", err)
+	}
+	l, ok := (<-loaded).Live(p.Attempts[0].AttemptKey)
+	if !ok || l.Task.Status != phonebooth.Assigned || l.Device.ID != "d1" {
+		t.Errorf("the attempt that was placed meanwhile: %v, %v", l, ok)
+	}
 }
 
 func loadGuarded(t *testing.T, st store.Store) {

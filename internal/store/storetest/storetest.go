@@ -49,6 +49,7 @@ var tests = []struct {
 	{"C42_TimesCompareAsTimes", timesCompare},
 	{"LoadGivesWhatTheKeysName", loadNamed},
 	{"LoadGivesWhatHostsHold", loadOfHosts},
+	{"LoadSeesWhatWasPlacedWhileItWaited", loadWaits},
 	{"LoadGivesClaimsKeysAndWorkflows", loadGuarded},
 	{"SaveInsertsWhatLoadDidNotGive", saveInserts},
 	{"AnErrorRollsBack", errorRollsBack},
