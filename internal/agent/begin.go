@@ -42,7 +42,7 @@ func (a *Agent) allowed(next stage) stage {
 		case a.pool.isFull():
 			return runner.GivenBack("try_again", "the host's disk has no room")
 		}
-		if l.device, l.hands = a.pool.take(l.key()); !l.hands {
+		if l.device, l.hands = a.pool.take(l.key(), l.LeaseID); !l.hands {
 			return runner.GivenBack("try_again", "the host is not done with the device's last attempt")
 		}
 		if !l.device.present {

@@ -32,7 +32,9 @@ func (a *Agent) clean(life context.Context, l *lease) {
 		pause = min(2*pause, a.timing.of30(5*time.Minute))
 	}
 	if l.lock != nil {
-		_ = l.lock.Close() // it is the kernel's; there is nothing to lose
+		if err := l.lock.release(); err != nil {
+			a.log.Error("device lock", append(l.task(), "err", err)...)
+		}
 	}
 	a.pool.setTrouble(l.key(), "")
 	a.pool.handle(l.key(), cleared)

@@ -51,8 +51,8 @@ func (p *pool) answered(confirm map[string]int64) (again bool) {
 	return again
 }
 
-// word is what a report may say of its device, under a new number: that which is true once the report is accepted.
-func (p *pool) word(key string) (seq int64, condition phonebooth.Condition, reason string) {
+// word is what the report of a lease may say of its device, under a new number: that which is true once it is accepted.
+func (p *pool) word(key, lease string) (seq int64, condition phonebooth.Condition, reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seq++
@@ -60,10 +60,9 @@ func (p *pool) word(key string) (seq int64, condition phonebooth.Condition, reas
 	if !ok || !d.present {
 		return p.seq, "", ""
 	}
-	hands := d.hands
-	hands.Lease = false
-	condition, reason = p.condition(d, hands)
-	d.told = condition
+	mine := d.holder == lease
+	condition, reason = p.condition(d, d.without(mine))
+	d.told, d.parting = condition, d.parting || mine && condition == phonebooth.Ready
 	return p.seq, condition, reason
 }
 

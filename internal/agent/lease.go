@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"os"
 	"sync"
 	"time"
 
@@ -23,12 +22,12 @@ type lease struct {
 	stop   context.CancelCauseFunc
 
 	// Set by the attempt's own goroutine, stage by stage, and read by it alone.
-	device    device   // as it was seen when the lease's hands were laid on it
-	hands     bool     // they were
-	journaled bool     // the journal has an entry
-	lock      *os.File // the device's, or nil
-	ran       bool     // a program may have been started
-	log       *upload  // nil when there is none to send
+	device    device      // as it was seen when the lease's hands were laid on it
+	hands     bool        // they were
+	journaled bool        // the journal has an entry
+	lock      *deviceLock // nil when it was not taken
+	ran       bool        // a program may have been started
+	log       *upload     // nil when there is none to send
 
 	mu      sync.Mutex
 	belief  lifecycle.Belief

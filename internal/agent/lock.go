@@ -14,9 +14,18 @@ import (
 // errHeld means that something still has its hands on the device, whatever anybody believes.
 var errHeld = errors.New("the device's lock is taken")
 
-// lockDevice takes the lock file of a device until it is closed or this process ends. It is never removed: that would let
-// two hold two files of one name.
-func lockDevice(dir, key string) (*os.File, error) {
+// deviceLock is a device's lock file, taken.
+type deviceLock struct{ file *os.File }
+
+// release gives the lock back. Closing alone would not do: a process that is just being started has a copy of the file until
+// it becomes the program that it is to be.
+func (l *deviceLock) release() error {
+	return errors.Join(unix.Flock(int(l.file.Fd()), unix.LOCK_UN), l.file.Close())
+}
+
+// lockDevice takes the lock file of a device until it is released or this process ends. The file is never removed: that
+// would let two hold two files of one name.
+func lockDevice(dir, key string) (*deviceLock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("lock the device: %w", err)
 	}
@@ -32,5 +41,5 @@ func lockDevice(dir, key string) (*os.File, error) {
 		}
 		return nil, fmt.Errorf("lock the device: %w", err)
 	}
-	return file, nil
+	return &deviceLock{file: file}, nil
 }

@@ -88,7 +88,7 @@ func (a *Agent) send(life context.Context, p *parcel) (refused bool, err error) 
 	defer cancel()
 	request := p.request
 	request.Incarnation = a.incarnation
-	seq, condition, reason := a.pool.word(p.lease.key())
+	seq, condition, reason := a.pool.word(p.lease.key(), p.lease.LeaseID)
 	request.Seq, request.Condition, request.Reason = seq, runner.Clean(string(condition), 63), runner.Clean(reason, 1024)
 	_, err = a.server.Report(ctx, request)
 	code := phonebooth.CodeOf(err)
@@ -107,7 +107,7 @@ func (a *Agent) delivered(life context.Context, p *parcel, refusal error) {
 	}
 	l.settled(a, func() { l.spooled = true })
 	if l.hands {
-		a.pool.release(l.key(), refusal == nil)
+		a.pool.release(l.key(), l.LeaseID, refusal == nil)
 	}
 	if l.log != nil {
 		l.log.await(life, logPatience)

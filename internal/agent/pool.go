@@ -31,6 +31,8 @@ type device struct {
 	seen    bridge.Device // as its bridge last saw it
 	present bool          // the bridge sees it now
 	hands   lifecycle.Hands
+	holder  string // the lease whose hands are on it; "" when there is none
+	parting bool   // the holder's report, which says that the device is ready, is on its way: the next lease may come
 	trouble string // why it cannot be put in order; "" when there is no such trouble
 	slot    int
 	told    phonebooth.Condition // what was last said of it; "" when that is not known to have arrived
@@ -105,16 +107,25 @@ func (p *pool) forget(key string) {
 	}
 }
 
-// take lays a lease's hands on a device. ok is false when other hands are on it. The device need not be there.
-func (p *pool) take(key string) (seen device, ok bool) {
+// take lays a lease's hands on a device. ok is false when other hands are on it; those of a lease whose report has said that
+// the device is ready are none, because the next assignment may be faster than the answer to that report. The device need
+// not be there.
+func (p *pool) take(key, lease string) (seen device, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	d := p.at(key)
-	if !d.hands.MaySayReady() || d.trouble != "" {
+	if !d.without(d.parting).MaySayReady() || d.trouble != "" {
 		return *d, false
 	}
-	d.hands.Lease = true
+	d.hands.Lease, d.holder, d.parting = true, lease, false
 	return *d, true
+}
+
+// without is the hands on d but, if reported, for the lease itself.
+func (d *device) without(reported bool) lifecycle.Hands {
+	hands := d.hands
+	hands.Lease = hands.Lease && !reported
+	return hands
 }
 
 // handle changes what hands are on a device.
@@ -127,11 +138,13 @@ func (p *pool) handle(key string, change func(*lifecycle.Hands)) {
 }
 
 // release ends a lease's hands after its report was answered. accepted says that the word in the report counts.
-func (p *pool) release(key string, accepted bool) {
+func (p *pool) release(key, lease string, accepted bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	d := p.at(key)
-	d.hands.Lease = false
+	if d.holder == lease {
+		d.hands.Lease, d.holder, d.parting = false, "", false
+	}
 	if !accepted {
 		d.told = ""
 	}

@@ -187,7 +187,7 @@ func (a *Agent) comeBack(life context.Context, l *lease) {
 	if !l.hands {
 		return
 	}
-	a.pool.take(l.key())
+	a.pool.take(l.key(), l.LeaseID)
 	if l.dir != "" {
 		l.log = a.startUpload(life, l)
 		l.log.finish()
