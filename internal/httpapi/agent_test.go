@@ -6,7 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/phonebooth-dev/phonebooth"
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
+	"github.com/phonebooth-dev/phonebooth/client"
 	"github.com/phonebooth-dev/phonebooth/internal/control"
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
 )
@@ -100,4 +104,27 @@ func TestAnEmptyClaimIsAnEmptyList(t *testing.T) {
 	if a.body != `{"assignments":[]}`+"\n" {
 		t.Errorf("got %s", a.body)
 	}
+}
+
+// TestWhateverARunnerSaysIsAccepted sends results that hold every sort of broken text through the client: the control plane
+// must never refuse one for it, or its report would be repeated for ever.
+func TestWhateverARunnerSaysIsAccepted(t *testing.T) {
+	t.Parallel()
+	f := newScripted()
+	f.report = func(phonebooth.Report) (phonebooth.Task, error) { return phonebooth.Task{ID: "task_1"}, nil }
+	r := newRig(t, f)
+	c, err := client.New(r.URL, hostToken, client.Options{Patience: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pieces := []string{`\u0000`, `\ud83d`, `\uDCF1`, `\ud83d\udcf1`, `\\`, `\"`, `\n`, `u0000`, "\xff", "\xed\xa0\xbd", "é", "📱", "x"}
+	rapid.Check(t, func(rt *rapid.T) {
+		text := strings.Join(rapid.SliceOf(rapid.SampledFrom(pieces)).Draw(rt, "text"), "")
+		_, err := c.Agent(hostID).Report(t.Context(), v1.ReportRequest{
+			Incarnation: 1, Seq: 1, LeaseID: "l", Outcome: "failed", Message: text + "\x00", Result: []byte(`{"` + text + `":["` + text + `"]}`),
+		})
+		if err != nil {
+			rt.Errorf("%q: %v", text, err)
+		}
+	})
 }
