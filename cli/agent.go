@@ -83,7 +83,7 @@ func (p *program) runAgent(cmd *cobra.Command, s agentSettings, enroll string, t
 	if err != nil {
 		return err
 	}
-	a, err := agent.New(home, agentCalls{c.Agent(string(id.HostID))}, bridges, runners, agent.Options{
+	a, err := agent.New(home, c.Agent(string(id.HostID)), bridges, runners, agent.Options{
 		Version: p.opts.Version, TakeOver: takeOver, Log: log,
 	})
 	if err != nil {
@@ -118,7 +118,7 @@ func (p *program) identity(cmd *cobra.Command, home *agent.Home, address string,
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), longPatience)
 	defer cancel()
-	id, err := home.Enroll(ctx, enrollCall{c}, enroll, name)
+	id, err := home.Enroll(ctx, c, enroll, name)
 	if phonebooth.CodeOf(err) == "unauthenticated" {
 		return id, &failure{status: exitRefused, err: err, next: []string{
 			"a token works once, for an hour; make a new one: phonebooth host enroll"}}

@@ -11,12 +11,11 @@ import (
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 )
 
-// Enroll turns a one-time token into a host and gives back its id. The same token and secret again are the same host. It
-// needs no token of the client's, and is made once.
-func (c *Client) Enroll(ctx context.Context, req v1.EnrollRequest) (hostID string, err error) {
-	var answer v1.EnrollAnswer
+// Enroll turns a one-time token into a host. The same token and secret again are the same host. It needs no token of the
+// client's, and is made once.
+func (c *Client) Enroll(ctx context.Context, req v1.EnrollRequest) (answer v1.EnrollAnswer, err error) {
 	err = c.agentCall(ctx, http.MethodPost, "enroll", "", req, &answer)
-	return answer.HostID, err
+	return answer, err
 }
 
 // Agent makes the calls of a Host Agent, whose secret is the client's token. Each is made once, under its context's
@@ -47,20 +46,18 @@ func (a *Agent) Inventory(ctx context.Context, req v1.InventoryRequest) (answer 
 }
 
 // Claim asks for work and waits for it, as long as the request says. The context's deadline must leave room beyond that.
-func (a *Agent) Claim(ctx context.Context, req v1.ClaimRequest) ([]v1.Assignment, error) {
-	var answer v1.ClaimAnswer
-	err := a.client.agentCall(ctx, http.MethodPost, "claims", a.hostID, req, &answer)
-	return answer.Assignments, err
+func (a *Agent) Claim(ctx context.Context, req v1.ClaimRequest) (answer v1.ClaimAnswer, err error) {
+	err = a.client.agentCall(ctx, http.MethodPost, "claims", a.hostID, req, &answer)
+	return answer, err
 }
 
 // Renew renews leases; the answer has one entry each, in the order asked.
-func (a *Agent) Renew(ctx context.Context, req v1.RenewalRequest) ([]v1.Renewal, error) {
+func (a *Agent) Renew(ctx context.Context, req v1.RenewalRequest) (answer v1.RenewalAnswer, err error) {
 	if req.LeaseIDs == nil {
 		req.LeaseIDs = []string{}
 	}
-	var answer v1.RenewalAnswer
-	err := a.client.agentCall(ctx, http.MethodPost, "renewals", a.hostID, req, &answer)
-	return answer.Leases, err
+	err = a.client.agentCall(ctx, http.MethodPost, "renewals", a.hostID, req, &answer)
+	return answer, err
 }
 
 // The most characters that a report may carry of what a runner or a device said.
@@ -77,21 +74,20 @@ func (a *Agent) Report(ctx context.Context, req v1.ReportRequest) (answer v1.Rep
 	return answer, err
 }
 
-// AppendLog sends at most 1 MiB of what the attempt's runner wrote, from offset on, and gives back the offset that is
+// AppendLog sends at most 1 MiB of what the attempt's runner wrote, from offset on, and tells the offset that is
 // expected next. No bytes ask nothing. A gap is refused as log_gap, with the offset to go on from as detail "next".
-func (a *Agent) AppendLog(ctx context.Context, leaseID string, offset int64, p []byte) (next int64, err error) {
+func (a *Agent) AppendLog(ctx context.Context, leaseID string, offset int64, p []byte) (answer v1.LogAnswer, err error) {
 	if len(p) == 0 {
-		return offset, nil
+		return v1.LogAnswer{Next: offset}, nil
 	}
 	query := url.Values{}
 	query.Set("offset", strconv.FormatInt(offset, 10))
 	header := http.Header{"Content-Type": {"application/octet-stream"}}
 	setHost(header, a.hostID)
-	var answer v1.LogAnswer
 	err = a.client.do(ctx, request{
 		method: http.MethodPost, path: []string{"v1", "agent", "leases", leaseID, "log"}, query: query, header: header, body: p,
 	}, &answer)
-	return answer.Next, err
+	return answer, err
 }
 
 func (c *Client) agentCall(ctx context.Context, method, name, hostID string, req, answer any) error {

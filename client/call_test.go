@@ -296,8 +296,8 @@ func TestAReportIsMadeFitToSend(t *testing.T) {
 	if got := s.asked[0].Header.Get(v1.HeaderHostID); got != "host_1" {
 		t.Errorf("for host %q", got)
 	}
-	if next, err := a.AppendLog(t.Context(), "l", 7, nil); err != nil || next != 7 || len(s.asked) != 1 {
-		t.Errorf("no bytes: got %d, %v", next, err)
+	if got, err := a.AppendLog(t.Context(), "l", 7, nil); err != nil || got.Next != 7 || len(s.asked) != 1 {
+		t.Errorf("no bytes: got %d, %v", got.Next, err)
 	}
 }
 
