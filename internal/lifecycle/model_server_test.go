@@ -150,7 +150,7 @@ func (w *world) answerClaim(call claimCall) bool {
 	}
 	parked := w.now - call.arrived
 	if w.faults.parkedLate {
-		parked += 2 * time.Second
+		parked += 5 * time.Second
 	}
 	w.send(call.a.hear(call.life, func() { call.a.gotClaim(call.id, call.sent, parked, got) }))
 	return true

@@ -44,7 +44,7 @@ const (
 type faults struct {
 	claimAtReceipt   bool // a claim is counted from its answer's receipt
 	renewalAtReceipt bool
-	parkedLate       bool // the time parked is taken 2 s after the time for which the lease was counted
+	parkedLate       bool // the time parked is taken 5 s after the time for which the lease was counted
 	fullReplay       bool // a repeated claim is answered with the full lease
 	noGrace          bool // dispatched leases are swept at their expiry
 	readyDirty       bool // ready is said before cleaning ended
@@ -154,8 +154,9 @@ func (m *machine) handsOn(key string) []*run {
 
 func (m *machine) newest() *agent { return m.agents[len(m.agents)-1] }
 
+// newAgent begins with the slowest clock, the one that endangers.
 func (m *machine) newAgent() *agent {
-	a := &agent{m: m, w: m.w, rate: 1, confirm: map[string]int64{}}
+	a := &agent{m: m, w: m.w, rate: 1 / RateSpread, confirm: map[string]int64{}}
 	m.agents = append(m.agents, a)
 	return a
 }
