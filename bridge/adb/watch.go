@@ -1,0 +1,121 @@
+package adb
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth/bridge"
+	wire "github.com/phonebooth-dev/phonebooth/internal/adb"
+)
+
+// askAgain is the pause before a device is asked again that did not answer, or that had not booted.
+const askAgain = 2 * time.Second
+
+// watch is what one call of Watch knows. It belongs to one goroutine.
+type watch struct {
+	bridge  *Bridge
+	changed func([]bridge.Device)
+	answers chan answer
+	asked   sync.WaitGroup
+
+	listed     []wire.Device
+	properties map[uint64]map[string]string // by transport id; kept as long as it is listed
+	asking     map[uint64]bool
+	identities []wire.Identity
+}
+
+// answer is what a device said of itself; nil when it said nothing.
+type answer struct {
+	transport  uint64
+	properties map[string]string
+}
+
+// Watch follows the server until ctx ends.
+func (b *Bridge) Watch(ctx context.Context, changed func([]bridge.Device)) error {
+	w := &watch{
+		bridge: b, changed: changed, answers: make(chan answer), properties: map[uint64]map[string]string{}, asking: map[uint64]bool{},
+	}
+	lists := make(chan []wire.Device)
+	tracked := make(chan error, 1)
+	go func() {
+		tracked <- b.client.Track(ctx, func(list []wire.Device) {
+			select {
+			case lists <- list:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	again := time.NewTicker(askAgain)
+	defer again.Stop()
+	defer w.asked.Wait()
+	for {
+		select {
+		case err := <-tracked:
+			return err
+		case list := <-lists:
+			w.list(list)
+			w.tell()
+			w.ask(ctx, false)
+		case a := <-w.answers:
+			delete(w.asking, a.transport)
+			if a.properties != nil && !maps.Equal(a.properties, w.properties[a.transport]) {
+				w.properties[a.transport] = a.properties
+				w.tell()
+			}
+		case <-again.C:
+			w.ask(ctx, true)
+		}
+	}
+}
+
+// list takes the server's list and forgets what is known of transports that are not in it.
+func (w *watch) list(list []wire.Device) {
+	w.listed = list
+	there := map[uint64]bool{}
+	for _, d := range list {
+		there[d.TransportID] = true
+	}
+	maps.DeleteFunc(w.properties, func(id uint64, _ map[string]string) bool { return !there[id] })
+}
+
+// ask asks ready devices what they are: those that were never asked, and later those that gave no answer or had not booted.
+func (w *watch) ask(ctx context.Context, later bool) {
+	for _, d := range w.listed {
+		known, told := w.properties[d.TransportID]
+		if !d.State.Ready() || w.asking[d.TransportID] || told && (!later || booted(known)) {
+			continue
+		}
+		w.asking[d.TransportID] = true
+		w.asked.Go(func() {
+			properties, err := w.bridge.client.Properties(ctx, d)
+			if err != nil {
+				properties = nil // it is asked again
+			}
+			select {
+			case w.answers <- answer{d.TransportID, properties}:
+			case <-ctx.Done():
+			}
+		})
+	}
+}
+
+// tell works out which devices there are and reports them.
+func (w *watch) tell() {
+	seen := make([]wire.Sighting, len(w.listed))
+	for i, d := range w.listed {
+		seen[i] = wire.Sighting{Device: d, Properties: w.properties[d.TransportID]}
+	}
+	w.identities = wire.Identify(seen, w.identities)
+	phones := make([]phone, len(w.identities))
+	devices := make([]bridge.Device, len(w.identities))
+	for i, id := range w.identities {
+		phones[i] = phone{Identity: id, properties: w.properties[id.Transports[0].TransportID]}
+		devices[i] = phones[i].device(w.listed)
+	}
+	w.bridge.mu.Lock()
+	w.bridge.phones, w.bridge.listed = phones, w.listed
+	w.bridge.mu.Unlock()
+	w.changed(devices)
+}
