@@ -206,6 +206,9 @@ func (l *Ledger) Run(ctx context.Context) error {
 			return nil
 		case <-l.wake:
 		}
+		if ctx.Err() != nil {
+			return nil
+		}
 		batch := l.take()
 		wanted := batch[:0:0]
 		for _, e := range batch {
