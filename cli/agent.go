@@ -61,11 +61,11 @@ func (p *program) runAgent(cmd *cobra.Command, s agentSettings, enroll string, t
 	if err != nil {
 		return usage(cmd, "--server: %w", err)
 	}
-	bridges, err := s.bridges(p.opts.Bridges)
+	bridges, err := s.Host.bridges(p.opts.Bridges)
 	if err != nil {
 		return cannotStart(cmd, err)
 	}
-	runners, err := s.runners(p.opts.Runners)
+	runners, err := s.Host.runners(p.opts.Runners)
 	if err != nil {
 		return usage(cmd, "%w", err)
 	}

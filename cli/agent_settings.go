@@ -19,16 +19,21 @@ import (
 
 // agentSettings are the flags of agent, and the keys of its configuration file.
 type agentSettings struct {
-	Server     string                     `yaml:"server"`
-	EnrollFile string                     `yaml:"enroll_file"`
-	Name       string                     `yaml:"name"`
-	Data       string                     `yaml:"data"`
-	ADB        string                     `yaml:"adb"`
-	Sim        int                        `yaml:"sim"`
-	Tags       []string                   `yaml:"tag"`
-	Bridges    map[string]bridge.Settings `yaml:"bridges"` // further ones, by name
-	Runners    []runnerSettings           `yaml:"runners"`
-	Logs       logSettings                `yaml:",inline"`
+	Server     string       `yaml:"server"`
+	EnrollFile string       `yaml:"enroll_file"`
+	Name       string       `yaml:"name"`
+	Data       string       `yaml:"data"`
+	Host       hostSettings `yaml:",inline"`
+	Logs       logSettings  `yaml:",inline"`
+}
+
+// hostSettings say which devices a host has and which runners it offers.
+type hostSettings struct {
+	ADB     string                     `yaml:"adb"`
+	Sim     int                        `yaml:"sim"`
+	Tags    []string                   `yaml:"tag"`
+	Bridges map[string]bridge.Settings `yaml:"bridges"` // further ones, by name
+	Runners []runnerSettings           `yaml:"runners"`
 }
 
 // runnerSettings are one runner of a host's configuration.
@@ -52,22 +57,28 @@ const (
 )
 
 func defaultAgent() agentSettings {
-	return agentSettings{Data: "phonebooth-agent", ADB: adbAuto, Logs: defaultLogs()}
+	return agentSettings{Data: "phonebooth-agent", Host: defaultHost(), Logs: defaultLogs()}
 }
+
+func defaultHost() hostSettings { return hostSettings{ADB: adbAuto} }
 
 func (s *agentSettings) bind(f *pflag.FlagSet) {
 	f.StringVar(&s.Server, "server", s.Server, "the server's URL (default: "+envServer+")")
 	f.StringVar(&s.EnrollFile, "enroll-file", s.EnrollFile, "file that holds an enrollment token, for the first start")
 	f.StringVar(&s.Name, "name", s.Name, "name of the host, for the first start (default: the machine's)")
 	f.StringVar(&s.Data, "data", s.Data, "directory for the host's identity, journal and spool; one process at a time")
-	f.StringVar(&s.ADB, "adb", s.ADB, "auto: every phone that adb sees; off: none; or HOST:PORT of an adb server")
-	f.IntVar(&s.Sim, "sim", s.Sim, "simulated devices to add")
-	f.StringArrayVar(&s.Tags, "tag", s.Tags, "tag for each device of this host; may be repeated")
+	s.Host.bind(f)
 	s.Logs.bind(f)
 }
 
+func (s *hostSettings) bind(f *pflag.FlagSet) {
+	f.StringVar(&s.ADB, "adb", s.ADB, "auto: every phone that adb sees; off: none; or HOST:PORT of an adb server")
+	f.IntVar(&s.Sim, "sim", s.Sim, "simulated devices to add")
+	f.StringArrayVar(&s.Tags, "tag", s.Tags, "tag for each device of this host; may be repeated")
+}
+
 // bridges opens what the settings ask for, by name.
-func (s agentSettings) bridges(known *bridge.Registry) (map[string]bridge.Bridge, error) {
+func (s hostSettings) bridges(known *bridge.Registry) (map[string]bridge.Bridge, error) {
 	if err := phonebooth.ValidTags("tag", s.Tags); err != nil {
 		return nil, err
 	}
@@ -105,7 +116,7 @@ func (s agentSettings) bridges(known *bridge.Registry) (map[string]bridge.Bridge
 }
 
 // runners makes the host's registry: its own runners first.
-func (s agentSettings) runners(registry func(...runner.Registration) (*runner.Registry, error)) (*runner.Registry, error) {
+func (s hostSettings) runners(registry func(...runner.Registration) (*runner.Registry, error)) (*runner.Registry, error) {
 	var own []runner.Registration
 	for i, c := range s.Runners {
 		r, err := command.New(command.Config(c))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,7 +42,7 @@ phonebooth device list`,
 			root.AddCommand(verb)
 		}
 	}
-	add(groupTry, p.simdevice())
+	add(groupTry, p.demo(), p.dev(), p.simdevice())
 	add(groupTasks, p.submit(), p.task(), p.workflow(), p.event())
 	add(groupPool, p.device(), p.host())
 	add(groupOperate, p.serve(), p.agent(), p.login(), p.backup(), p.version())
@@ -75,7 +76,10 @@ func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 // takes refuses any other number of arguments than there are names.
 func takes(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
+		at := slices.Index(args, "")
 		switch {
+		case at >= 0 && at < len(names):
+			return usage(cmd, "%s is empty", names[at])
 		case len(args) == len(names):
 			return nil
 		case len(names) == 0:

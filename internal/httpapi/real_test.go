@@ -88,10 +88,11 @@ func (h *house) enroll(t *testing.T, name string) (id, secret string, agent *cli
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err = h.as(t, "").Enroll(t.Context(), v1.EnrollRequest{Token: e.Token, Secret: secret, Name: "ignored"})
+	enrolled, err := h.as(t, "").Enroll(t.Context(), v1.EnrollRequest{Token: e.Token, Secret: secret, Name: "ignored"})
 	if err != nil {
 		t.Fatal(err)
 	}
+	id = enrolled.HostID
 	agent = h.as(t, secret).Agent(id)
 	if _, err := agent.Start(t.Context(), v1.IncarnationRequest{StartID: "start-" + name}); err != nil {
 		t.Fatal(err)
@@ -319,7 +320,7 @@ func TestAnAttemptThroughTheAgentCalls(t *testing.T) {
 		if err != nil {
 			t.Errorf("claim: %v", err)
 		}
-		parked <- got
+		parked <- got.Assignments
 	}()
 	place(t, h, task.ID, inventory.DeviceIDs["k"])
 	got := <-parked
@@ -334,13 +335,13 @@ func TestAnAttemptThroughTheAgentCalls(t *testing.T) {
 	if _, err := other.AppendLog(ctx, lease, 0, []byte("x")); phonebooth.CodeOf(err) != "lease_unknown" {
 		t.Errorf("another host's log: got %v", err)
 	}
-	if r, err := other.Renew(ctx, v1.RenewalRequest{Incarnation: 1, LeaseIDs: []string{lease}}); err != nil || r[0].Lost != "unknown" {
+	if r, err := other.Renew(ctx, v1.RenewalRequest{Incarnation: 1, LeaseIDs: []string{lease}}); err != nil || r.Leases[0].Lost != "unknown" {
 		t.Errorf("another host's renewal: got %+v, %v", r, err)
 	}
-	if next, err := agent.AppendLog(ctx, lease, 0, []byte("\x00\xffbinary\n")); err != nil || next != 9 {
+	if next, err := agent.AppendLog(ctx, lease, 0, []byte("\x00\xffbinary\n")); err != nil || next.Next != 9 {
 		t.Errorf("log: got %d, %v", next, err)
 	}
-	if r, err := agent.Renew(ctx, v1.RenewalRequest{Incarnation: 1, LeaseIDs: []string{lease}}); err != nil || r[0].LeaseMS == 0 {
+	if r, err := agent.Renew(ctx, v1.RenewalRequest{Incarnation: 1, LeaseIDs: []string{lease}}); err != nil || r.Leases[0].LeaseMS == 0 {
 		t.Errorf("renewal: got %+v, %v", r, err)
 	}
 	for range 2 { // S8.2: the same report again
