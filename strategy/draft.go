@@ -38,7 +38,7 @@ func (d *Draft) Tasks() iter.Seq2[Task, iter.Seq[phonebooth.Device]] {
 				heap.Pop(&queue)
 				continue
 			}
-			if !d.tasks[c.head.ID] && !yield(c.head, d.candidates(c, c.head)) {
+			if !d.tasks[c.head.ID] && !yield(c.head, d.candidates(c, c.head.Failed)) {
 				return
 			}
 			if c.advance(c.lane.TasksAfter(c.head)) {
@@ -99,18 +99,18 @@ func (d *Draft) hasUnused(c *cursor) bool {
 	return false
 }
 
-// candidates yields what task, of c's lane, could get.
-func (d *Draft) candidates(c *cursor, task Task) iter.Seq[phonebooth.Device] {
+// candidates yields what a task of c's lane could get, those among failed at the end.
+func (d *Draft) candidates(c *cursor, failed []phonebooth.DeviceID) iter.Seq[phonebooth.Device] {
 	return func(yield func(phonebooth.Device) bool) {
-		var failed []phonebooth.Device
+		var last []phonebooth.Device
 		for device := range d.unused(c) {
-			if slices.Contains(task.Failed, device.ID) {
-				failed = append(failed, device)
+			if slices.Contains(failed, device.ID) {
+				last = append(last, device)
 			} else if !yield(device) {
 				return
 			}
 		}
-		for _, device := range failed {
+		for _, device := range last {
 			if !d.devices[device.ID] && !yield(device) {
 				return
 			}
@@ -122,12 +122,8 @@ func (d *Draft) candidates(c *cursor, task Task) iter.Seq[phonebooth.Device] {
 // that a plan of n placements does not look n times at the first device.
 func (d *Draft) unused(c *cursor) iter.Seq[phonebooth.Device] {
 	return func(yield func(phonebooth.Device) bool) {
-		devices := c.lane.Devices
-		if c.moved {
-			devices = func() iter.Seq[phonebooth.Device] { return c.lane.DevicesAfter(c.behind) }
-		}
 		leading := true
-		for device := range devices() {
+		for device := range c.devices() {
 			switch {
 			case !d.devices[device.ID]:
 				leading = false
@@ -135,7 +131,7 @@ func (d *Draft) unused(c *cursor) iter.Seq[phonebooth.Device] {
 					return
 				}
 			case leading:
-				c.behind, c.moved = device, true
+				c.leave(device)
 			}
 		}
 	}
@@ -145,8 +141,22 @@ func (d *Draft) unused(c *cursor) iter.Seq[phonebooth.Device] {
 type cursor struct {
 	lane   Lane
 	head   Task
-	behind phonebooth.Device // the last of the used devices at the lane's beginning
-	moved  bool              // behind is set
+	behind *phonebooth.Device // the last of the used devices at the lane's beginning, nil when there is none
+}
+
+// devices yields those that are not left behind.
+func (c *cursor) devices() iter.Seq[phonebooth.Device] {
+	if c.behind == nil {
+		return c.lane.Devices()
+	}
+	return c.lane.DevicesAfter(*c.behind)
+}
+
+func (c *cursor) leave(device phonebooth.Device) {
+	if c.behind == nil {
+		c.behind = new(phonebooth.Device)
+	}
+	*c.behind = device
 }
 
 // advance moves to the first of tasks; false when there is none.

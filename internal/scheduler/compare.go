@@ -17,7 +17,7 @@ type comparison struct {
 	overdue  <-chan time.Time
 }
 
-// begin reads the store once more. Rows that change from here on are not compared: the snapshot may be older or newer.
+// beginComparison reads the store once more. Rows that change from here on are not compared: the snapshot may be older or newer.
 func (s *Scheduler) beginComparison(ctx context.Context, counted bool) {
 	if s.comparison != nil {
 		s.comparison.again = s.comparison.again || !counted
@@ -43,7 +43,7 @@ func (s *Scheduler) beginComparison(ctx context.Context, counted bool) {
 	})
 }
 
-// gotSnapshot takes the snapshot; nil: there is none, and a resynchronisation is tried again.
+// gotSnapshot takes the snapshot of a comparison. nil: it could not be read; when commits are missing, it is tried again.
 func (s *Scheduler) gotSnapshot(ctx context.Context, snapshot *store.Snapshot) {
 	if snapshot == nil {
 		s.comparison.again = s.comparison.again || !s.comparison.counted

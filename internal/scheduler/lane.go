@@ -145,8 +145,9 @@ func (l *lane) Tasks() iter.Seq[strategy.Task] {
 
 // TasksAfter yields those behind t.
 func (l *lane) TasksAfter(t strategy.Task) iter.Seq[strategy.Task] {
+	after := l.index.tasks[t.ID]
 	return func(yield func(strategy.Task) bool) {
-		l.tasks.AscendGreaterOrEqual(l.index.tasks[t.ID], func(w *waiting) bool { return w.id == t.ID || yield(l.index.task(w)) })
+		l.tasks.AscendGreaterOrEqual(after, func(w *waiting) bool { return w == after || yield(l.index.task(w)) })
 	}
 }
 
@@ -159,7 +160,8 @@ func (l *lane) Devices() iter.Seq[phonebooth.Device] {
 
 // DevicesAfter yields those behind d.
 func (l *lane) DevicesAfter(d phonebooth.Device) iter.Seq[phonebooth.Device] {
+	after := l.index.devices[d.ID]
 	return func(yield func(phonebooth.Device) bool) {
-		l.idle.AscendGreaterOrEqual(l.index.devices[d.ID], func(e *deviceRow) bool { return e.row.ID == d.ID || yield(e.row) })
+		l.idle.AscendGreaterOrEqual(after, func(e *deviceRow) bool { return e == after || yield(e.row) })
 	}
 }
