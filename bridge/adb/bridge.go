@@ -44,6 +44,7 @@ type Bridge struct {
 	mu     sync.Mutex
 	phones []phone
 	listed []wire.Device // every transport of the server
+	opened map[*access]bool
 }
 
 // New makes the bridge to an adb server. It does not connect.
@@ -56,7 +57,7 @@ func New(o Options) (*Bridge, error) {
 		return nil, err
 	}
 	o.Adb.StartMissing = !o.NoStart
-	return &Bridge{client: wire.New(address, o.Adb)}, nil
+	return &Bridge{client: wire.New(address, o.Adb), opened: map[*access]bool{}}, nil
 }
 
 // Open makes a bridge of settings: server, HOST:PORT of the adb server; start, "no" to leave a server that is away alone.
@@ -80,9 +81,24 @@ func (b *Bridge) Open(ctx context.Context, key string) (bridge.Access, error) {
 		return nil, bridge.ErrGone
 	}
 	transport := b.phones[at].Transports[0]
-	a := &access{client: b.client, transport: transport, target: target(transport, b.listed)}
+	a := &access{bridge: b, transport: transport, target: target(transport, b.listed)}
+	b.opened[a] = true
 	b.mu.Unlock()
-	return a, a.Probe(ctx)
+	if err := a.Probe(ctx); err != nil {
+		_ = a.Close(ctx) // which only forgets it
+		return nil, err
+	}
+	return a, nil
+}
+
+// list takes the server's newest list of transports, and what became of the opened ones by it.
+func (b *Bridge) list(phones []phone, listed []wire.Device) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.phones, b.listed = phones, listed
+	for a := range b.opened {
+		a.lost = a.lost || !a.in(listed)
+	}
 }
 
 // target is the name under which adb finds d and nothing else: its serial, or its USB path where the serial is not its own.
@@ -95,16 +111,24 @@ func target(d wire.Device, listed []wire.Device) string {
 	return d.Serial
 }
 
-// access is one transport of the server, which is never used again once it is gone.
+// access is one transport of the server.
 type access struct {
-	client    *wire.Client
+	bridge    *Bridge
 	transport wire.Device
 	target    string
+	lost      bool // guarded by the bridge: it was seen away once
+}
+
+// in reports whether the transport is in a list and takes commands.
+func (a *access) in(listed []wire.Device) bool {
+	return slices.ContainsFunc(listed, func(d wire.Device) bool {
+		return d.TransportID == a.transport.TransportID && d.Serial == a.transport.Serial && d.State.Ready()
+	})
 }
 
 // Env leads adb to the server and to the device.
 func (a *access) Env() []string {
-	socket := a.client.Address().String()
+	socket := a.bridge.client.Address().String()
 	env := []string{"ANDROID_SERIAL=" + a.target, "ADB_SERVER_SOCKET=" + socket}
 	if address, ok := strings.CutPrefix(socket, "tcp:"); ok {
 		at := strings.LastIndexByte(address, ':')
@@ -114,25 +138,31 @@ func (a *access) Env() []string {
 	return env
 }
 
-// Probe asks the server whether it still has the transport.
+// Probe asks the server whether it still has the transport. A transport that was away in between is lost for good: commands
+// on it have ended, and adb may have called that a success.
 func (a *access) Probe(ctx context.Context) error {
-	devices, err := a.client.Devices(ctx)
+	devices, err := a.bridge.client.Devices(ctx)
 	if errors.Is(err, wire.ErrUnreachable) {
 		return fmt.Errorf("%w: %w", bridge.ErrGone, err) // a transport does not outlive its server
 	}
 	if err != nil {
 		return err
 	}
-	for _, d := range devices {
-		if d.TransportID == a.transport.TransportID && d.Serial == a.transport.Serial && d.State.Ready() {
-			return nil
-		}
+	a.bridge.mu.Lock()
+	defer a.bridge.mu.Unlock()
+	if a.lost = a.lost || !a.in(devices); a.lost {
+		return bridge.ErrGone
 	}
-	return bridge.ErrGone
+	return nil
 }
 
 // Cut does nothing: the access is a name, and whoever has it is killed.
 func (a *access) Cut() {}
 
-// Close does nothing, because nothing was opened.
-func (a *access) Close(context.Context) error { return nil }
+// Close forgets the access. Nothing was opened at the server, so nothing can fail.
+func (a *access) Close(context.Context) error {
+	a.bridge.mu.Lock()
+	defer a.bridge.mu.Unlock()
+	delete(a.bridge.opened, a)
+	return nil
+}

@@ -1,6 +1,8 @@
 package adb_test
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -142,4 +144,42 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 			t.Errorf("Open(%v): no error, want one", settings)
 		}
 	}
+}
+
+func TestACommandWhoseDeviceDropsOffIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	srv := adbtest.NewServer(t)
+	phone := simdevice.New(simdevice.Options{Serial: "PHONE1"})
+	b := newBridge(t, srv)
+	w := bridgetest.Watch(t, b)
+	srv.Connect(t, phone)
+	ready := func(list []bridge.Device) bool {
+		d := bridgetest.Find(list, "PHONE1")
+		return d != nil && d.Condition == phonebooth.Ready
+	}
+	w.Until(t, "the phone", ready)
+	access, err := b.Open(t.Context(), "PHONE1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for len(phone.Commands()) == 0 || phone.Commands()[len(phone.Commands())-1].Line != "sleep 20" {
+			select {
+			case <-t.Context().Done():
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+		phone.Drop()
+	}()
+	runnertest.Run(t, runnertest.Harness{
+		Registration: preset.All()[0], Env: access.Env(),
+		Really: map[string]phonebooth.Outcome{"sleep 20": phonebooth.OutcomeAbandoned},
+	})
+	t.Cleanup(func() {
+		w.Until(t, "the phone's return", ready)
+		if err := access.Probe(context.WithoutCancel(t.Context())); !errors.Is(err, bridge.ErrGone) {
+			t.Errorf("probing after the drop: %v, want ErrGone also when the transport is back", err)
+		}
+	})
 }

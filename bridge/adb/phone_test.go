@@ -83,7 +83,7 @@ func TestEnvLeadsToTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := (&access{client: b.client, target: "usb:1-2"}).Env()
+		got := (&access{bridge: b, target: "usb:1-2"}).Env()
 		if want = append([]string{"ANDROID_SERIAL=usb:1-2"}, want...); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", spec, got, want)
 		}

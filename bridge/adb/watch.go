@@ -114,8 +114,6 @@ func (w *watch) tell() {
 		phones[i] = phone{Identity: id, properties: w.properties[id.Transports[0].TransportID]}
 		devices[i] = phones[i].device(w.listed)
 	}
-	w.bridge.mu.Lock()
-	w.bridge.phones, w.bridge.listed = phones, w.listed
-	w.bridge.mu.Unlock()
+	w.bridge.list(phones, w.listed)
 	w.changed(devices)
 }

@@ -2,7 +2,7 @@
 //
 // adb-shell: the goal is a command line for the shell of the leased Android device. The adb program of the host runs it;
 // the bridge's ANDROID_SERIAL says on which device. The attempt is done when the command ends with 0, and failed with
-// any other exit code.
+// any other exit code, which is then the last line of the log. It needs Android 7: older phones do not tell exit codes.
 //
 // A program whose preset is not here is configured on the host: see package runner/command.
 package preset
@@ -19,11 +19,13 @@ func All() []runner.Registration {
 	return []runner.Registration{{
 		Name: "adb-shell", Drivers: []string{"android"}, Fence: "process",
 		Runner: runner.Program{
-			// Neither adb nor the phone's shell may take a goal that begins with a hyphen for their own option: "--"
-			// ends adb's, and the space before the goal makes it no option for sh -c.
-			Argv:  []string{"adb", "shell", "-T", "--", " {goal}"},
+			// When the device drops off in the middle, adb ends with 0: so success is told by a code that only a
+			// command that ended can lead to, and 0 means that the end was not seen. The command's own exit code follows no
+			// contract. In parentheses, a goal that begins with a hyphen is no option for adb or for sh -c.
+			Argv:  []string{"adb", "shell", "-T", "--", "( {goal}\n) && exit 217 || echo exit code $? >&2; exit 1"},
 			Stop:  runner.Ladder{First: syscall.SIGINT, Grace: 2 * time.Second, TermGrace: time.Second},
-			Other: "runner_failed", // a command's exit code is its own and follows no contract
+			Exits: map[int]string{217: "done", 0: "device_lost"},
+			Other: "runner_failed",
 		},
 	}}
 }
