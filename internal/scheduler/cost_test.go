@@ -146,7 +146,7 @@ func TestC18_APassLooksAtTheSameInAQueueOfAnyLength(t *testing.T) {
 
 // Not parallel: what other tests allocate would be counted.
 func TestAQueuedTaskCostsLessThan300Bytes(t *testing.T) {
-	const n = 200_000
+	const n = longQueue / 5
 	c := newCrowd(0)
 	before := heap()
 	for range n {

@@ -3,4 +3,4 @@
 package scheduler
 
 // longQueue is shorter under the race detector, which would take a minute to build the full one.
-const longQueue = 100_000
+const longQueue = 50_000
