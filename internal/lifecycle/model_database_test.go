@@ -13,6 +13,7 @@ type database struct {
 	tasks        map[phonebooth.TaskID]phonebooth.Task
 	attempts     map[phonebooth.AttemptKey]phonebooth.Attempt
 	reservations map[phonebooth.DeviceID]phonebooth.Reservation
+	leases       map[phonebooth.LeaseID]phonebooth.AttemptKey
 
 	taskOrder    []phonebooth.TaskID
 	attemptOrder []phonebooth.AttemptKey
@@ -22,7 +23,7 @@ func newDatabase() *database {
 	return &database{
 		hosts: map[phonebooth.HostID]phonebooth.Host{}, devices: map[phonebooth.DeviceID]phonebooth.Device{},
 		tasks: map[phonebooth.TaskID]phonebooth.Task{}, attempts: map[phonebooth.AttemptKey]phonebooth.Attempt{},
-		reservations: map[phonebooth.DeviceID]phonebooth.Reservation{},
+		reservations: map[phonebooth.DeviceID]phonebooth.Reservation{}, leases: map[phonebooth.LeaseID]phonebooth.AttemptKey{},
 	}
 }
 
@@ -50,12 +51,8 @@ func (db *database) liveAttempts() []phonebooth.Attempt {
 }
 
 func (db *database) byLease(id phonebooth.LeaseID) (Live, bool) {
-	for key, a := range db.attempts {
-		if a.LeaseID == id {
-			return db.live(key), true
-		}
-	}
-	return Live{}, false
+	key, ok := db.leases[id]
+	return db.live(key), ok
 }
 
 // apply writes c, or says which constraint forbids it.
@@ -104,6 +101,7 @@ func (db *database) putAttempt(a phonebooth.Attempt) error {
 	switch {
 	case !known:
 		db.attemptOrder = append(db.attemptOrder, a.AttemptKey)
+		db.leases[a.LeaseID] = a.AttemptKey
 		for _, other := range db.liveAttempts() {
 			if other.TaskID == a.TaskID {
 				return fmt.Errorf("task %s has live attempts %d and %d", a.TaskID, other.Number, a.Number)

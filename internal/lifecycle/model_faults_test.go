@@ -6,7 +6,7 @@ import "testing"
 // it endangers breaks: so the model would find it, were it in the code. Some need both lines of defence down.
 func TestModelFindsPlantedFaults(t *testing.T) {
 	t.Parallel()
-	const scriptsAtMost = 10000
+	const scriptsAtMost = 5000
 	tests := []struct {
 		name   string
 		faults faults

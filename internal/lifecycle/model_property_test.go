@@ -17,7 +17,7 @@ type op struct {
 
 // steps are drawn evenly; what must happen often stands often.
 var steps = []string{
-	"advance", "advance", "advance", "advance", "leap", "leap", "leap",
+	"advance", "advance", "advance", "advance", "leap", "leap", "sweep on time",
 	"deliver", "deliver newest", "deliver newest", "deliver newest", "deliver all", "duplicate", "lose", "tend",
 	"submit", "place", "place", "cancel", "sweep", "sweep", "extend windows", "release", "answer parked", "answer parked",
 	"claim", "claim", "renew", "renew", "inventory", "inventory", "runner ends", "clean", "clean", "report", "report",
@@ -84,6 +84,8 @@ func (w *world) step(o op) {
 		}
 	case "sweep":
 		w.sweep()
+	case "sweep on time":
+		w.sweepOnTime()
 	case "extend windows":
 		w.extendWindows()
 	case "release":

@@ -64,12 +64,30 @@ func (w *world) cancel(n int) {
 	w.apply(c)
 }
 
-// sweep ends everything that is due.
-func (w *world) sweep() {
+func (w *world) sweepPolicy() Policy {
 	p := policy
 	if w.faults.noGrace {
 		p.Grace = 0
 	}
+	return p
+}
+
+// sweepOnTime lets nothing happen until the next dispatched lease is due, and takes it at that very instant.
+func (w *world) sweepOnTime() {
+	var wait time.Duration
+	for _, a := range w.db.liveAttempts() {
+		left := a.ExpiresAt.Add(w.sweepPolicy().Grace).Sub(w.time())
+		if a.State == phonebooth.AttemptDispatched && left > 0 && (wait == 0 || left < wait) {
+			wait = left
+		}
+	}
+	w.advance(wait)
+	w.sweep()
+}
+
+// sweep ends everything that is due.
+func (w *world) sweep() {
+	p := w.sweepPolicy()
 	for _, a := range w.db.liveAttempts() {
 		if c, err := Expire(w.db.live(a.AttemptKey), p, w.time()); err == nil {
 			w.ref.ended(a.AttemptKey, phonebooth.OutcomeAbandoned)
