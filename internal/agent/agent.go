@@ -51,6 +51,7 @@ type Agent struct {
 	incarnation int64 // set by begin, before anything that reads it runs
 	timing      timing
 
+	hurry   chan struct{} // gets a token when the control plane asks for a renewal
 	stopped chan struct{} // closed when no new work may be begun
 	failed  chan struct{} // closed when the control plane has ended this agent
 	failure error         // why; to be read after failed
@@ -74,7 +75,7 @@ func New(home *Home, server Server, bridges map[string]bridge.Bridge, runners *r
 	a := &Agent{
 		home: home, host: id.HostID, server: server, bridges: bridges, runners: runners, options: options, log: options.Log,
 		now: options.Now, lockDir: options.LockDir, pool: newPool(), timing: untold,
-		stopped: make(chan struct{}), failed: make(chan struct{}),
+		hurry: make(chan struct{}, 1), stopped: make(chan struct{}), failed: make(chan struct{}),
 	}
 	if a.log == nil {
 		a.log = slog.Default()

@@ -78,6 +78,9 @@ func (a *Agent) askOnce(ctx, life context.Context, request v1.ClaimRequest, fail
 		a.noteFailing(ctx, failing, "claim", err)
 		return 0, false
 	}
+	if answer.Renew {
+		poke(a.hurry)
+	}
 	for _, assignment := range answer.Assignments {
 		a.accept(life, assignment, sent)
 	}

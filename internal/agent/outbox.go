@@ -91,8 +91,11 @@ func (a *Agent) send(life context.Context, p *parcel) (refused bool, err error) 
 	seq, condition, reason := a.pool.word(p.lease.key(), p.lease.LeaseID)
 	request.Seq, request.Condition, request.Reason = seq, runner.Clean(string(condition), 63), runner.Clean(reason, 1024)
 	_, err = a.server.Report(ctx, request)
-	code := phonebooth.CodeOf(err)
-	return code == "report_conflict" || code == "lease_lost", err
+	switch phonebooth.CodeOf(err) {
+	case "report_conflict", "lease_lost", "lease_unknown": // unknown: a database was restored, or the task's time was up
+		return true, err
+	}
+	return false, err
 }
 
 // delivered forgets a report that was answered, and everything of its lease that is not needed for the device's sake.

@@ -14,7 +14,7 @@ import (
 func (a *Agent) renewLeases(ctx context.Context) {
 	failing := false
 	wait := a.timing.renewEvery()
-	for sleep(ctx, wait) {
+	for a.nextRenewal(ctx, wait) {
 		wait = a.timing.renewEvery()
 		ids := a.renewable()
 		if len(ids) == 0 {
@@ -37,6 +37,19 @@ func (a *Agent) renewLeases(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// nextRenewal waits for d, or until the control plane asks for a renewal; it returns false when ctx ended first.
+func (a *Agent) nextRenewal(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-a.hurry:
+	case <-timer.C:
+	}
+	return true
 }
 
 // renewable lists the leases to renew, as many as one call may hold.
