@@ -28,6 +28,9 @@ func (LeaseID) LogValue() slog.Value { return slog.StringValue("lease_(hidden)")
 // String hides the id; convert with string(id) where the wire needs it.
 func (LeaseID) String() string { return "lease_(hidden)" }
 
+// MarshalText hides the id in JSON and other texts that a whole row may end up in.
+func (LeaseID) MarshalText() ([]byte, error) { return []byte("lease_(hidden)"), nil }
+
 // GoString hides the id in %#v too.
 func (LeaseID) GoString() string { return `phonebooth.LeaseID("lease_(hidden)")` }
 

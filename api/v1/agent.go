@@ -93,6 +93,7 @@ type ClaimRequest struct {
 // ClaimAnswer holds the assignments; none when the wait ended without.
 type ClaimAnswer struct {
 	Assignments []Assignment `json:"assignments"`
+	Renew       bool         `json:"renew,omitempty" doc:"a cancellation waits for one of the host's leases: renew now and be told"`
 }
 
 // Assignment is one attempt for the host to run. All durations are what is left when this answer is made.

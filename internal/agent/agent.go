@@ -105,6 +105,10 @@ func New(home *Home, server Server, bridges map[string]bridge.Bridge, runners *r
 // returns nil. It returns ErrSuperseded when another agent has taken over, and another error when the control plane
 // refuses this one. It is called once.
 func (a *Agent) Run(ctx context.Context) error {
+	if a.home.copied() && !a.options.TakeOver {
+		return phonebooth.Errorf(phonebooth.Conflict, "host_identity_conflict",
+			"the data directory was copied or moved since its agent last ran; if this agent shall run the host from now on, start it with --take-over")
+	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer a.deliveries.Wait()
 	defer a.loops.Wait()

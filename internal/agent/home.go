@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
@@ -45,6 +46,8 @@ type memory struct {
 	// StartID is of a start whose answer was not written down yet: the next life repeats that start, because the control
 	// plane may have counted it already.
 	StartID string `json:"start_id,omitempty"`
+	// Place is where the home was when it last started: the same memory in another place is a copy.
+	Place string `json:"place,omitempty"`
 }
 
 // Home is an agent's data directory, locked for this process. Its methods are called by one goroutine at a time.
@@ -113,6 +116,20 @@ func (h *Home) Enroll(ctx context.Context, server Enroller, token, name string) 
 	return id, nil
 }
 
+// copied reports whether this home was copied or moved since its agent last started. Such an agent may have an original that
+// runs, so it touches nothing unless it is told to take over (C10).
+func (h *Home) copied() bool { return h.memory.Place != "" && h.memory.Place != h.place() }
+
+// place is this machine and directory. The machine is told apart by the id that its system was given, or by its name.
+func (h *Home) place() string {
+	machine, err := os.ReadFile("/etc/machine-id")
+	if err != nil {
+		name, _ := os.Hostname() // "" is as good as any: the directory still tells
+		machine = []byte(name)
+	}
+	return strings.TrimSpace(string(machine)) + ":" + h.dir
+}
+
 // startID is the id of the start that is to be made, on the disk before it is used.
 func (h *Home) startID() (string, error) {
 	if h.memory.StartID != "" {
@@ -124,7 +141,7 @@ func (h *Home) startID() (string, error) {
 
 // started remembers the incarnation that a start was answered with.
 func (h *Home) started(incarnation int64) error {
-	h.memory.Incarnation, h.memory.StartID = incarnation, ""
+	h.memory.Incarnation, h.memory.StartID, h.memory.Place = incarnation, "", h.place()
 	return h.save()
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 	"github.com/phonebooth-dev/phonebooth/internal/agent"
 	"github.com/phonebooth-dev/phonebooth/internal/config"
@@ -70,5 +71,21 @@ func TestC41_ASecretHidesItself(t *testing.T) {
 		if want := "hunter2"; len(text) == 0 || contains([]byte(text), want) {
 			t.Errorf("%q shows the secret", text)
 		}
+	}
+}
+
+func TestC10_ACopiedHomeDoesNothingUnlessItTakesOver(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := `{"host_id":"host_1","name":"rack","secret":"s","incarnation":7,"place":"another machine:/var/lib/agent"}`
+	if err := os.WriteFile(filepath.Join(dir, "identity.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := agent.New(openHome(t, dir), nil, nil, nil, agent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Run(t.Context()); phonebooth.CodeOf(err) != "host_identity_conflict" {
+		t.Errorf("the copy's agent: %v, want host_identity_conflict", err)
 	}
 }

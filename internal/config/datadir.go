@@ -82,7 +82,10 @@ func holder(f *os.File) int {
 
 // Release gives the directory back. The lock file stays: deleting it would let two
 // processes hold two files of one name.
-func (l *Lock) Release() error { return l.file.Close() }
+func (l *Lock) Release() error {
+	// A process that is being forked right now holds a copy of the file: closing alone would leave it locked for a moment.
+	return errors.Join(unix.Flock(int(l.file.Fd()), unix.LOCK_UN), l.file.Close())
+}
 
 // FreeSpace is the number of bytes that this process, not being root, could still
 // write to the file system that dir is on.

@@ -20,6 +20,13 @@ type ClaimRequest struct {
 	Wait        time.Duration
 }
 
+// ClaimAnswer is what a claim brought: assignments, or nothing. Renew says that a cancellation waits for one of the host's
+// leases, which a renewal will tell.
+type ClaimAnswer struct {
+	Assignments []Claimed
+	Renew       bool
+}
+
 // Claimed is one attempt handed to its host, with what was left of it, and how long the request had been parked, when the
 // answer was made.
 type Claimed struct {
@@ -29,36 +36,39 @@ type Claimed struct {
 }
 
 // Claim hands assignments to the host that owns them (S6.1). With none there it parks, until one is committed, the wait
-// ends, a newer claim of the host arrives, or the control plane stops: then the answer is empty. When the caller goes away
+// ends, a cancellation concerns the host, a newer claim of it arrives, or the control plane stops: then the answer is empty. When the caller goes away
 // meanwhile, the host is deaf until it asks again.
-func (c *Control) Claim(ctx context.Context, by Caller, host phonebooth.HostID, req ClaimRequest) ([]Claimed, error) {
+func (c *Control) Claim(ctx context.Context, by Caller, host phonebooth.HostID, req ClaimRequest) (ClaimAnswer, error) {
 	began := c.opts.Steady()
 	p := c.parks.enter(host)
 	defer c.parks.leave(host, p)
 	timer := time.NewTimer(min(req.Wait, c.longestWait()))
 	defer timer.Stop()
 	for {
+		parked := c.opts.Steady() - began // before what is left of a lease is counted, so never too long
 		got, polled, err := c.claimNow(ctx, by, host, req)
 		if err != nil {
-			return nil, answer(err, nil)
+			return ClaimAnswer{}, answer(err, nil)
 		}
 		if len(got) > 0 {
 			for i := range got {
-				got[i].Parked = c.opts.Steady() - began
+				got[i].Parked = parked
 			}
-			return got, c.addWorkflows(ctx, got)
+			return ClaimAnswer{Assignments: got}, c.addWorkflows(ctx, got)
 		}
 		select {
 		case <-p.work:
+		case <-p.renew:
+			return ClaimAnswer{Renew: true}, nil
 		case <-p.replaced:
-			return nil, nil
+			return ClaimAnswer{}, nil
 		case <-timer.C:
-			return nil, nil
+			return ClaimAnswer{}, nil
 		case <-c.parks.closed:
-			return nil, nil
+			return ClaimAnswer{}, nil
 		case <-ctx.Done():
 			c.broken(ctx, by, host, p, polled)
-			return nil, ctx.Err()
+			return ClaimAnswer{}, ctx.Err()
 		}
 	}
 }

@@ -73,6 +73,7 @@ func New(st store.Store, l *ledger.Ledger, blobs *blob.Store, opts Options) *Con
 	c := &Control{store: st, ledger: l, blobs: blobs, opts: opts, parks: newParks(), feed: newFeed()}
 	l.Subscribe(func(commit ledger.Commit) {
 		c.parks.wake(commit.Attempts)
+		c.parks.hurry(commit.Events)
 		c.feed.advance(commit.Events)
 	})
 	return c

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 
 	"github.com/phonebooth-dev/phonebooth"
 	"github.com/phonebooth-dev/phonebooth/internal/ledger"
@@ -34,7 +35,9 @@ func (c *Control) Enroll(ctx context.Context, by Caller, tokenHash, secretHash, 
 		name = token.Name
 	}
 	id := enrolledID(tokenHash, secretHash)
-	if err := c.store.SpendToken(ctx, tokenHash, id); err != nil {
+	if err := c.store.SpendToken(ctx, tokenHash, id); errors.Is(err, store.ErrConstraint) { // with another secret
+		return "", badEnrollment()
+	} else if err != nil {
 		return "", answer(err, badEnrollment())
 	}
 	v := verb("enroll", by)

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -25,11 +24,4 @@ func mintTaskID() (phonebooth.TaskID, error) {
 func enrolledID(tokenHash, secretHash string) phonebooth.HostID {
 	sum := sha256.Sum256([]byte(tokenHash + "\x00" + secretHash))
 	return phonebooth.HostID("host_" + hex.EncodeToString(sum[:13]))
-}
-
-// MintLeaseID draws a lease id that nobody can guess.
-func MintLeaseID() phonebooth.LeaseID {
-	var b [24]byte
-	rand.Read(b[:]) // never fails: the runtime ends the program instead
-	return phonebooth.LeaseID("lease_" + hex.EncodeToString(b[:]))
 }

@@ -10,6 +10,7 @@ import (
 type parks struct {
 	mu     sync.Mutex
 	byHost map[phonebooth.HostID]*park
+	owed   map[phonebooth.HostID]bool // hosts that shall renew, and had no request parked when that was known
 	closed chan struct{}
 	once   sync.Once
 }
@@ -17,22 +18,27 @@ type parks struct {
 // park is one waiting request.
 type park struct {
 	work     chan struct{} // holds one token when an assignment may be there
+	renew    chan struct{} // holds one token when the host shall renew
 	replaced chan struct{} // closed by a newer request of the host
 }
 
 func newParks() *parks {
-	return &parks{byHost: map[phonebooth.HostID]*park{}, closed: make(chan struct{})}
+	return &parks{byHost: map[phonebooth.HostID]*park{}, owed: map[phonebooth.HostID]bool{}, closed: make(chan struct{})}
 }
 
 // enter parks a request. What is committed from now on puts a token into its work channel.
 func (ps *parks) enter(host phonebooth.HostID) *park {
-	p := &park{work: make(chan struct{}, 1), replaced: make(chan struct{})}
+	p := &park{work: make(chan struct{}, 1), renew: make(chan struct{}, 1), replaced: make(chan struct{})}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if older := ps.byHost[host]; older != nil {
 		close(older.replaced)
 	}
 	ps.byHost[host] = p
+	if ps.owed[host] {
+		delete(ps.owed, host)
+		p.renew <- struct{}{}
+	}
 	return p
 }
 
@@ -53,11 +59,32 @@ func (ps *parks) wake(attempts []phonebooth.Attempt) {
 	defer ps.mu.Unlock()
 	for _, a := range attempts {
 		if p := ps.byHost[a.HostID]; p != nil && a.State == phonebooth.AttemptAssigned {
-			select {
-			case p.work <- struct{}{}:
-			default:
-			}
+			poke(p.work)
 		}
+	}
+}
+
+// hurry tells the hosts of tasks that are to be cancelled to renew, so that a cancellation does not wait for the next
+// renewal. It is a courtesy: the renewal carries the request in any case (S10.2).
+func (ps *parks) hurry(events []phonebooth.Event) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, e := range events {
+		if e.Kind != phonebooth.TaskCancelRequested {
+			continue
+		}
+		if p := ps.byHost[e.HostID]; p != nil {
+			poke(p.renew)
+		} else {
+			ps.owed[e.HostID] = true
+		}
+	}
+}
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 

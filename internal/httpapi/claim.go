@@ -13,7 +13,8 @@ func (s *Server) registerClaims() {
 	add(s, call{
 		method: http.MethodPost, path: v1.PathAgentClaims, id: "claim", tag: "agent", access: onlyHost, lenient: true,
 		summary: "Ask for work and wait for it",
-		description: "Answers at once when something is assigned to the host, else when it is, or empty after wait_ms, when a newer claim of " +
+		description: "Answers at once when something is assigned to the host, else when it is, or empty after wait_ms, when a " +
+			"cancellation waits for one of the host's leases (renew then), when a newer claim of " +
 			"the host arrives, or when the server stops. A claim id is spent by its first answer that is not empty: a repeat gets what is " +
 			"left of those assignments, and never more. All durations are what is left when the answer is made.",
 		codes: []string{"host_unknown", "host_superseded", "host_identity_conflict", "outcome_unknown"},
@@ -25,15 +26,15 @@ type claimInput struct{ Body v1.ClaimRequest }
 type claimOutput struct{ Body v1.ClaimAnswer }
 
 func (s *Server) claim(ctx context.Context, in *claimInput) (*claimOutput, error) {
-	claimed, err := s.control.Claim(ctx, callerOf(ctx), hostOf(ctx), control.ClaimRequest{
+	answer, err := s.control.Claim(ctx, callerOf(ctx), hostOf(ctx), control.ClaimRequest{
 		Incarnation: in.Body.Incarnation, ClaimID: in.Body.ClaimID, Max: in.Body.Max,
 		Wait: time.Duration(in.Body.WaitMS) * time.Millisecond,
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := &claimOutput{Body: v1.ClaimAnswer{Assignments: []v1.Assignment{}}}
-	for _, c := range claimed {
+	out := &claimOutput{Body: v1.ClaimAnswer{Assignments: []v1.Assignment{}, Renew: answer.Renew}}
+	for _, c := range answer.Assignments {
 		out.Body.Assignments = append(out.Body.Assignments, assignmentOf(c))
 	}
 	return out, nil

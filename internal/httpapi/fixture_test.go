@@ -86,8 +86,9 @@ func (f *scripted) Log(context.Context, phonebooth.TaskID, int, int64) (io.ReadC
 	return f.log()
 }
 
-func (f *scripted) Claim(ctx context.Context, _ control.Caller, _ phonebooth.HostID, _ control.ClaimRequest) ([]control.Claimed, error) {
-	return f.claim(ctx)
+func (f *scripted) Claim(ctx context.Context, _ control.Caller, _ phonebooth.HostID, _ control.ClaimRequest) (control.ClaimAnswer, error) {
+	claimed, err := f.claim(ctx)
+	return control.ClaimAnswer{Assignments: claimed}, err
 }
 
 func (f *scripted) Renew(_ context.Context, _ control.Caller, _ phonebooth.HostID, _ int64, leases []phonebooth.LeaseID) ([]lifecycle.Renewal, error) {

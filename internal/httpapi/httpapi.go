@@ -69,7 +69,7 @@ type Agents interface {
 	Enroll(ctx context.Context, by control.Caller, tokenHash, secretHash, name string) (phonebooth.HostID, error)
 	Start(ctx context.Context, by control.Caller, id phonebooth.HostID, req control.StartRequest) (phonebooth.Host, []control.Held, error)
 	Inventory(ctx context.Context, by control.Caller, id phonebooth.HostID, word phonebooth.Word, seen []lifecycle.Sighting) (control.InventoryAnswer, error)
-	Claim(ctx context.Context, by control.Caller, host phonebooth.HostID, req control.ClaimRequest) ([]control.Claimed, error)
+	Claim(ctx context.Context, by control.Caller, host phonebooth.HostID, req control.ClaimRequest) (control.ClaimAnswer, error)
 	Renew(ctx context.Context, by control.Caller, host phonebooth.HostID, incarnation int64, leases []phonebooth.LeaseID) ([]lifecycle.Renewal, error)
 	Report(ctx context.Context, by control.Caller, host phonebooth.HostID, incarnation int64, lease phonebooth.LeaseID, report phonebooth.Report, word lifecycle.DeviceWord) (phonebooth.Task, error)
 	AppendLog(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, offset int64, p []byte) (next int64, err error)

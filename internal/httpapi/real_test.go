@@ -370,7 +370,7 @@ func place(t *testing.T, h *house, task, device string) {
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		errs := h.control.Place(t.Context(), []lifecycle.Placement{{
 			TaskID: phonebooth.TaskID(task), DeviceID: phonebooth.DeviceID(device), HostID: hostOf(t, h, device),
-			LeaseID: control.MintLeaseID(), Strategy: "test",
+			LeaseID: phonebooth.LeaseID("lease_of_" + task), Strategy: "test",
 		}})
 		if errs[0] == nil {
 			return

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
@@ -137,6 +138,25 @@ func TestS10_5_AnUnclaimedAttemptIsNeitherRenewedNorReported(t *testing.T) {
 		}
 		if got := sys.Task(t, task.ID); got.Status != "assigned" {
 			t.Errorf("the task is %s, want assigned", got.Status)
+		}
+	})
+}
+
+func TestACancellationHurriesTheHostThatWaitsForWork(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, sys *servertest.System) {
+		host := sys.Host(t, "h1", servertest.Phone("p1"))
+		task := sys.Submit(t, v1.TaskRequest{Goal: "x"})
+		host.ClaimOne(t)
+		answers := make(chan v1.ClaimAnswer, 1)
+		go func() { answers <- host.Park(t, 20*time.Second) }()
+		sys.Cancel(t, task.ID)
+		select {
+		case answer := <-answers:
+			if !answer.Renew || len(answer.Assignments) != 0 {
+				t.Errorf("the waiting claim got %+v, want to be told to renew", answer)
+			}
+		case <-time.After(15 * time.Second):
+			t.Fatal("the waiting claim was not answered")
 		}
 	})
 }

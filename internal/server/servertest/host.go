@@ -118,6 +118,15 @@ func (h *Host) Claim(t *testing.T, claimID string, n int, wait time.Duration) ([
 	return answer.Assignments, err
 }
 
+// Park asks for work and gives the whole answer.
+func (h *Host) Park(t *testing.T, wait time.Duration) (answer v1.ClaimAnswer) {
+	req := v1.ClaimRequest{Incarnation: h.incarnation, ClaimID: fmt.Sprintf("claim-park-%d", h.claims.Add(1)), Max: 1, WaitMS: wait.Milliseconds()}
+	if err := h.call(t, v1.PathAgentClaims, req, &answer); err != nil {
+		t.Errorf("claim: %v", err)
+	}
+	return answer
+}
+
 // MustClaim is a Claim that is not refused; it may be answered empty.
 func (h *Host) MustClaim(t *testing.T, claimID string, n int, wait time.Duration) []v1.Assignment {
 	t.Helper()
