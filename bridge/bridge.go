@@ -34,6 +34,7 @@ type Device struct {
 	Attributes map[string]string
 	Condition  phonebooth.Condition // Ready, or anything else in the words of what the bridge talks to
 	Reason     string               // for people: why it is not ready
+	Lock       string               // its name on this machine, for other agents that reach it too; "": this bridge alone does
 }
 
 // Bridge finds and watches devices.

@@ -113,6 +113,7 @@ func (w *watch) tell() {
 	for i, id := range w.identities {
 		phones[i] = phone{Identity: id, properties: w.properties[id.Transports[0].TransportID]}
 		devices[i] = phones[i].device(w.listed)
+		devices[i].Lock = w.bridge.client.Address().String() + " " + devices[i].Key
 	}
 	w.bridge.list(phones, w.listed)
 	w.changed(devices)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ type Options struct {
 	TakeOver bool                 // replace another agent that runs as this host
 	Log      *slog.Logger         // nil: slog.Default
 	Environ  []string             // of which a runner gets what is on the contract's list; nil: this process's
-	LockDir  string               // for the devices' lock files; "": in the home, so only one home's agents see them
+	LockDir  string               // for locks of devices that other agents of this machine reach too; "": one that they find
 	Minder   minder.Command       // how a minder is started; the zero value re-executes this binary
 	Now      func() time.Duration // lease time; nil: boottime.Now
 }
@@ -40,7 +41,6 @@ type Agent struct {
 	options Options
 	log     *slog.Logger
 	now     func() time.Duration
-	lockDir string
 	room    func(thorough bool) error // why there is none on the disk
 
 	pool    *pool
@@ -74,7 +74,7 @@ func New(home *Home, server Server, bridges map[string]bridge.Bridge, runners *r
 	}
 	a := &Agent{
 		home: home, host: id.HostID, server: server, bridges: bridges, runners: runners, options: options, log: options.Log,
-		now: options.Now, lockDir: options.LockDir, pool: newPool(), timing: untold,
+		now: options.Now, pool: newPool(), timing: untold,
 		hurry: make(chan struct{}, 1), stopped: make(chan struct{}), failed: make(chan struct{}),
 	}
 	if a.log == nil {
@@ -86,8 +86,8 @@ func New(home *Home, server Server, bridges map[string]bridge.Bridge, runners *r
 	if a.options.Environ == nil {
 		a.options.Environ = os.Environ()
 	}
-	if a.lockDir == "" {
-		a.lockDir = home.lockDir()
+	if a.options.LockDir == "" {
+		a.options.LockDir = filepath.Join(os.TempDir(), fmt.Sprintf("phonebooth-devices-%d", os.Getuid()))
 	}
 	a.room = func(thorough bool) error { return roomIn(home.dir, thorough) }
 	a.stop = sync.OnceFunc(func() { close(a.stopped) })

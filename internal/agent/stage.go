@@ -42,10 +42,14 @@ const (
 // locked starts nothing under a lock that another process holds, whatever the control plane says.
 func (a *Agent) locked(next stage) stage {
 	return func(ctx context.Context, l *lease) phonebooth.Report {
-		lock, err := lockDevice(a.lockDir, l.key())
+		dir, name := a.home.lockDir(), l.key()
+		if shared := l.device.seen.Lock; shared != "" {
+			dir, name = a.options.LockDir, l.device.bridge+":"+shared
+		}
+		lock, err := lockDevice(dir, name)
 		if err != nil {
 			a.noRoom("device lock", err)
-			return runner.GivenBack("try_again", "another process of the host has its hands on the device")
+			return runner.GivenBack("try_again", "another process on this machine has its hands on the device")
 		}
 		l.lock = lock
 		return next(ctx, l)
