@@ -18,7 +18,7 @@ type breaker struct {
 	target string // socket of the database
 
 	mu sync.Mutex
-	at moment
+	at moment // of the next break
 }
 
 // moment is when a breaker breaks a connection.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/phonebooth-dev/phonebooth"
 	"github.com/phonebooth-dev/phonebooth/internal/ledger"
@@ -93,8 +94,9 @@ func TestC44_ADeadlockIsDecidedAnew(t *testing.T) {
 		return waiting == 1
 	})
 	exec(t, conn, "SELECT 1 FROM hosts FOR UPDATE") // the ledger holds it: now each waits for the other
-	if err := <-g.failed; !errors.Is(err, store.ErrConflict) {
-		t.Errorf("the victim got %v, want a conflict", err)
+	err := <-g.failed
+	if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != "40P01" || !errors.Is(err, store.ErrConflict) {
+		t.Errorf("the victim got %v, want a deadlock as a conflict", err)
 	}
 	exec(t, conn, "ROLLBACK")
 	must(t, <-answer)

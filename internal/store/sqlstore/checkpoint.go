@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -13,17 +14,15 @@ const (
 	// From this many pages on, the log of a SQLite database is brought into its file. SQLite would do it at this size too,
 	// but inside somebody's COMMIT.
 	walCheckpoint = 1000
-	// From this many on, it is worth a pause of the writers to start the log anew: readers that overlap have kept it from
-	// being reused.
-	walRestart = 20_000
-	// At most one checkpoint in this time.
+	// At most one checkpoint in this time, and a rarer one while a long reader, such as a backup, needs the log.
 	checkpointPause = 250 * time.Millisecond
+	readerPause     = 2 * time.Second
 )
 
 // checkpoints brings the log of the writes into the file whenever it has grown, beside the writers, until ctx ends. A
 // checkpoint that does not get through is no loss: the next one takes it further, and closing the database finishes it.
 func (s *sqlite) checkpoints(ctx context.Context) {
-	conn, err := newSQLiteConn(ctx, s.db)
+	conn, err := newSQLiteConn(ctx, s.db, s.dialect)
 	if err != nil {
 		return
 	}
@@ -34,30 +33,45 @@ func (s *sqlite) checkpoints(ctx context.Context) {
 			return
 		case <-s.written:
 		}
-		switch size := s.walPages.Load(); {
-		case size >= walRestart:
-			s.restartLog(ctx)
-		case size >= walCheckpoint:
-			_ = conn.run(ctx, step{text: "PRAGMA wal_checkpoint(PASSIVE)", row: ignore})
-		default:
+		if s.walPages.Load() < walCheckpoint {
 			continue
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(checkpointPause):
+		case <-time.After(s.checkpoint(ctx, conn)):
 		}
 	}
 }
 
-// restartLog takes the writers' turn, so that they wait for it as for one another.
+// checkpoint returns how long to wait before the next one. The log is used from its beginning again by a writer that finds
+// all of it in the file. Writers that never pause would always have added something: then the rest is done in their turn.
+func (s *sqlite) checkpoint(ctx context.Context, conn *sqliteConn) time.Duration {
+	var busy, log, done int64
+	err := conn.run(ctx, step{text: "PRAGMA wal_checkpoint(PASSIVE)", row: func(read scanner) error {
+		return read(&busy, &log, &done)
+	}})
+	switch {
+	case err != nil || done < log:
+		return readerPause
+	case s.walPages.Load() > log:
+		s.restartLog(ctx)
+	}
+	return checkpointPause
+}
+
+// restartLog takes the writers' turn, so that they wait for it as for one another. It does not wait for readers.
 func (s *sqlite) restartLog(ctx context.Context) {
 	c, err := take(ctx, s.writer)
 	if err != nil {
 		return
 	}
 	defer func() { s.writer <- c }()
-	_ = c.run(ctx, step{text: "PRAGMA wal_checkpoint(TRUNCATE)", row: ignore})
+	_ = c.run(ctx,
+		step{text: "PRAGMA busy_timeout = 20", row: ignore},
+		step{text: "PRAGMA wal_checkpoint(RESTART)", row: ignore},
+	)
+	_ = c.run(context.WithoutCancel(ctx), step{text: fmt.Sprintf("PRAGMA busy_timeout = %d", busyTimeout.Milliseconds()), row: ignore})
 }
 
 func ignore(scanner) error { return nil }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/phonebooth-dev/phonebooth"
 	"github.com/phonebooth-dev/phonebooth/internal/store"
@@ -47,13 +48,15 @@ func (s *Store) Snapshot(ctx context.Context) (store.Snapshot, error) {
 		every(&snap.Hosts, scanHost, selectHosts+" ORDER BY h.registered_at, h.id"),
 		every(&snap.Reservations, scanReservation, selectReservations+" ORDER BY r.since, r.device_id"),
 		step{
-			text: "SELECT DISTINCT a.task_id, a.device_id FROM tasks t JOIN attempts a ON a.task_id = t.id" +
-				" WHERE t.status = 'queued' AND t.attempt > 0 AND a.state = 'ended' ORDER BY a.task_id, a.device_id",
+			text: "SELECT a.task_id, a.device_id FROM tasks t JOIN attempts a ON a.task_id = t.id" +
+				" WHERE t.status = 'queued' AND t.attempt > 0 AND a.state = 'ended' ORDER BY t.seq, a.number",
 			row: func(read scanner) error {
 				var task phonebooth.TaskID
 				var device phonebooth.DeviceID
 				err := read(text(&task), text(&device))
-				snap.Failed[task] = append(snap.Failed[task], device)
+				if !slices.Contains(snap.Failed[task], device) {
+					snap.Failed[task] = append(snap.Failed[task], device)
+				}
 				return err
 			},
 		},

@@ -26,9 +26,7 @@ func (s *Store) Task(ctx context.Context, id phonebooth.TaskID) (phonebooth.Task
 // Tasks lists tasks, the newest submission first.
 func (s *Store) Tasks(ctx context.Context, filter store.TaskFilter) ([]phonebooth.Task, error) {
 	var w where
-	if len(filter.Status) > 0 {
-		w.and("t.status IN [EACH $?]", idStrings(filter.Status))
-	}
+	w.andStatus(filter.Status)
 	if filter.DeviceID != "" {
 		w.and("t.device_id = $?", string(filter.DeviceID))
 	}
@@ -43,6 +41,21 @@ func (s *Store) Tasks(ctx context.Context, filter store.TaskFilter) ([]phoneboot
 	}
 	end := w.end("t.seq DESC", filter.Limit)
 	return all(ctx, s.engine, scanTask, selectTasks+end, w.args...)
+}
+
+// andStatus has the few tasks that have not ended found by what is indexed for them.
+func (w *where) andStatus(status []phonebooth.Status) {
+	if len(status) == 0 {
+		return
+	}
+	w.and("t.status IN [EACH $?]", idStrings(status))
+	inactive := func(s phonebooth.Status) bool { return !s.Active() }
+	switch {
+	case len(status) == 1 && status[0] == phonebooth.Queued:
+		w.and("t.status = 'queued'")
+	case !slices.ContainsFunc(status, inactive):
+		w.and("t.id IN [SELECT l.task_id FROM attempts l WHERE l.state <> 'ended']")
+	}
 }
 
 // Attempts lists a task's attempts by number.

@@ -26,6 +26,7 @@ import (
 type sqlite struct {
 	path    string
 	db      *sql.DB
+	dialect *dialect
 	writer  chan *sqliteConn
 	readers chan *sqliteConn
 
@@ -56,7 +57,7 @@ func openSQLite(ctx context.Context, path string, steady func() time.Duration) (
 	}
 	readers := max(2, min(runtime.NumCPU(), 8))
 	s := &sqlite{
-		path: abs, db: db, writer: make(chan *sqliteConn, 1), readers: make(chan *sqliteConn, readers),
+		path: abs, db: db, dialect: newSQLite(), writer: make(chan *sqliteConn, 1), readers: make(chan *sqliteConn, readers),
 		wall: time.Now().UnixMicro(), opened: steady(), steady: steady, written: make(chan struct{}, 1),
 	}
 	if err := s.connect(ctx); err != nil {
@@ -71,7 +72,7 @@ func openSQLite(ctx context.Context, path string, steady func() time.Duration) (
 func (s *sqlite) connect(ctx context.Context) error {
 	for _, pool := range []chan *sqliteConn{s.writer, s.readers} {
 		for range cap(pool) {
-			c, err := newSQLiteConn(ctx, s.db)
+			c, err := newSQLiteConn(ctx, s.db, s.dialect)
 			if err != nil {
 				return err
 			}
@@ -99,14 +100,15 @@ func createPrivate(path string) error {
 }
 
 func sqliteDSN(path string) string {
-	q := url.Values{"_txlock": {"immediate"}}
+	// modeof gives the log beside the file the mode of the file.
+	q := url.Values{"_txlock": {"immediate"}, "modeof": {path}}
 	for _, pragma := range []string{
 		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
 		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "wal_autocheckpoint(0)", "cache_size(-16000)",
 	} {
 		q.Add("_pragma", pragma)
 	}
-	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + strings.ReplaceAll(q.Encode(), "+", "%20")
 }
 
 func (s *sqlite) now(int64) int64 {

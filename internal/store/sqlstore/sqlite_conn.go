@@ -21,12 +21,12 @@ type sqliteConn struct {
 // maxPrepared bounds the statements that a connection keeps; only filters make new ones.
 const maxPrepared = 200
 
-func newSQLiteConn(ctx context.Context, db *sql.DB) (*sqliteConn, error) {
+func newSQLiteConn(ctx context.Context, db *sql.DB, d *dialect) (*sqliteConn, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &sqliteConn{conn: conn, dialect: newSQLite(), stmts: map[string]*sql.Stmt{}}, nil
+	return &sqliteConn{conn: conn, dialect: d, stmts: map[string]*sql.Stmt{}}, nil
 }
 
 func (c *sqliteConn) close() error {

@@ -59,6 +59,13 @@ func tasksFiltered(t *testing.T, st store.Store) {
 		{"some", store.TaskFilter{Limit: 2}, []phonebooth.TaskID{"t7", "t6"}},
 		{"the next page", store.TaskFilter{Limit: 2, Before: 6}, []phonebooth.TaskID{"t5", "t3"}},
 		{"assigned", store.TaskFilter{Status: []phonebooth.Status{phonebooth.Assigned}}, []phonebooth.TaskID{"t1"}},
+		{"dispatched", store.TaskFilter{Status: []phonebooth.Status{phonebooth.Dispatched}}, nil},
+		{
+			"assigned or dispatched",
+			store.TaskFilter{Status: []phonebooth.Status{phonebooth.Dispatched, phonebooth.Assigned}},
+			[]phonebooth.TaskID{"t1"},
+		},
+		{"queued, a page", store.TaskFilter{Status: []phonebooth.Status{phonebooth.Queued}, Before: 6, Limit: 2}, []phonebooth.TaskID{"t5", "t3"}},
 		{
 			"queued or done, below 5",
 			store.TaskFilter{Status: []phonebooth.Status{phonebooth.Queued, phonebooth.Done}, Before: 5},
