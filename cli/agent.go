@@ -42,11 +42,9 @@ phonebooth agent --config agent.yaml`,
 	enroll := cmd.Flags().String("enroll", "", "enrollment token; it works once, and others may see it in the process list: better --enroll-file")
 	takeOver := cmd.Flags().Bool("take-over", false, "replace another agent that runs as this host")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *file != "" {
-			s = defaultAgent()
-			if err := loadUnder(cmd, *file, &s, s.bind); err != nil {
-				return err
-			}
+		s, err := settled(cmd, *file, s, defaultAgent(), (*agentSettings).bind)
+		if err != nil {
+			return err
 		}
 		if *enroll != "" && s.EnrollFile != "" {
 			return usage(cmd, "--enroll and --enroll-file exclude each other")

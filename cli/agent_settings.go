@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -110,7 +109,7 @@ func (s hostSettings) bridges(known *bridge.Registry) (map[string]bridge.Bridge,
 		open[name] = tagging{b, s.Tags}
 	}
 	if len(open) == 0 {
-		return nil, errors.New("this host would have no devices: --adb is off, and --sim is 0")
+		return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid", "this host would have no devices: --adb is off, and --sim is 0")
 	}
 	return open, nil
 }

@@ -25,11 +25,9 @@ phonebooth submit --goal 'print hello; sleep 1' --driver sim --wait`,
 	s.bind(cmd.Flags())
 	file := configFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *file != "" {
-			s = defaultDev()
-			if err := loadUnder(cmd, *file, &s, s.bind); err != nil {
-				return err
-			}
+		s, err := settled(cmd, *file, s, defaultDev(), (*devSettings).bind)
+		if err != nil {
+			return err
 		}
 		return p.runDev(cmd, s)
 	}

@@ -137,6 +137,9 @@ func next(err error) []string {
 	if errors.As(err, &known) && known.next != nil {
 		return known.next
 	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
 	if line := advice[phonebooth.CodeOf(err)]; line != "" {
 		return []string{line}
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -12,6 +13,7 @@ import (
 	"charm.land/fang/v2"
 
 	"github.com/phonebooth-dev/phonebooth/bridge"
+	bridges "github.com/phonebooth-dev/phonebooth/bridge/builtin"
 	"github.com/phonebooth-dev/phonebooth/internal/agent/minder"
 	"github.com/phonebooth-dev/phonebooth/runner"
 	runners "github.com/phonebooth-dev/phonebooth/runner/builtin"
@@ -37,7 +39,8 @@ type Options struct {
 }
 
 // withDefaults fills what was left out with what ships.
-func (o Options) withDefaults() Options {
+func (o Options) withDefaults() (Options, error) {
+	var err error
 	if o.Strategies == nil {
 		o.Strategies = strategies.Registry()
 	}
@@ -45,12 +48,12 @@ func (o Options) withDefaults() Options {
 		o.Runners = runners.Registry
 	}
 	if o.Bridges == nil {
-		o.Bridges = shippedBridges()
+		o.Bridges, err = bridges.Registry()
 	}
 	if o.Version == "" {
 		o.Version = buildVersion()
 	}
-	return o
+	return o, err
 }
 
 // buildVersion is what the build knows of its source.
@@ -76,8 +79,13 @@ func Main(opts Options) int {
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // a second signal ends the process at once
 
-	p := &program{opts: opts.withDefaults()}
-	err := fang.Execute(ctx, p.root(), fang.WithVersion(p.opts.Version),
+	opts, err := opts.withDefaults()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "phonebooth:", err)
+		return exitFailed
+	}
+	p := &program{opts: opts}
+	err = fang.Execute(ctx, p.root(), fang.WithVersion(p.opts.Version),
 		fang.WithErrorHandler(explain))
 	return exitCode(err)
 }

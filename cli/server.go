@@ -76,11 +76,9 @@ phonebooth server --database postgres://phonebooth@db/phonebooth --strategy prio
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions(
 		p.opts.Strategies.Names(), cobra.ShellCompDirectiveNoFileComp)))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *file != "" {
-			s = defaultServer()
-			if err := loadUnder(cmd, *file, &s, s.bind); err != nil {
-				return err
-			}
+		s, err := settled(cmd, *file, s, defaultServer(), (*serverSettings).bind)
+		if err != nil {
+			return err
 		}
 		return p.runServer(cmd, s)
 	}
@@ -148,20 +146,25 @@ func configFlag(cmd *cobra.Command) *string {
 	return cmd.Flags().String("config", "", "a YAML file with the names of these flags, underscores for hyphens; flags go first")
 }
 
-// loadUnder reads a configuration file into settings, and puts what was given as flags on top. Bind binds flags to settings.
-func loadUnder(cmd *cobra.Command, path string, settings any, bind func(*pflag.FlagSet)) error {
-	if err := config.Load(path, settings); err != nil {
+// settled are the settings to run with: those that the flags gave, or the defaults under the file at path under the flags.
+// Bind binds flags to settings.
+func settled[S any](cmd *cobra.Command, path string, flags, defaults S, bind func(*S, *pflag.FlagSet)) (S, error) {
+	if path == "" {
+		return flags, nil
+	}
+	s := defaults
+	if err := config.Load(path, &s); err != nil {
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-			return usage(cmd, "%w", err)
+			return s, usage(cmd, "%w", err)
 		}
-		return err
+		return s, err
 	}
 	top := pflag.NewFlagSet(path, pflag.ContinueOnError)
-	bind(top)
+	bind(&s, top)
 	var errs []error
 	cmd.Flags().Visit(func(given *pflag.Flag) {
 		to := top.Lookup(given.Name)
-		if to == nil { // --config itself
+		if to == nil { // not of the file: --config itself
 			return
 		}
 		if list, ok := given.Value.(pflag.SliceValue); ok {
@@ -170,5 +173,5 @@ func loadUnder(cmd *cobra.Command, path string, settings any, bind func(*pflag.F
 		}
 		errs = append(errs, to.Value.Set(given.Value.String()))
 	})
-	return errors.Join(errs...)
+	return s, errors.Join(errs...)
 }
