@@ -307,3 +307,13 @@ func (b *booth) waitNoRunner(t testing.TB, task string) time.Time {
 	eventually(t, "the death of the runners of "+task, func() bool { return len(b.runnersOf(task)) == 0 })
 	return time.Now()
 }
+
+// read is what a file holds.
+func read(t testing.TB, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -115,6 +115,9 @@ func (s *System) start(t *testing.T) {
 	}
 }
 
+// At is a control plane that runs elsewhere, at HOST:PORT, as scripted hosts need it: it can be asked, not stopped.
+func At(listen, token string) *System { return &System{listen: listen, token: token} }
+
 // Stop ends the control plane; twice is once.
 func (s *System) Stop() {
 	if s.stop != nil {
