@@ -45,8 +45,10 @@ func readAccounts(path string) (accounts, error) {
 		return a, fmt.Errorf("read your configuration: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return a, &failure{status: exitUsage, err: fmt.Errorf("%s holds tokens, and others can read it", path),
-			next: []string{"make it yours alone: chmod 600 " + path}}
+		return a, &failure{
+			status: exitUsage, err: fmt.Errorf("%s holds tokens, and others can read it", path),
+			next: []string{"make it yours alone: chmod 600 " + path},
+		}
 	}
 	return a, config.Load(path, &a)
 }

@@ -103,8 +103,10 @@ func (p *program) identity(cmd *cobra.Command, home *agent.Home, address string,
 		}
 	}
 	if enroll == "" {
-		return agent.Identity{}, &failure{status: exitUsage, err: errors.New("this machine is no host yet, and there is no enrollment token"),
-			next: []string{"make a token: phonebooth host enroll", "then give it with --enroll-file FILE"}}
+		return agent.Identity{}, &failure{
+			status: exitUsage, err: errors.New("this machine is no host yet, and there is no enrollment token"),
+			next: []string{"make a token: phonebooth host enroll", "then give it with --enroll-file FILE"},
+		}
 	}
 	name, err := hostName(s.Name)
 	if err != nil {
@@ -119,7 +121,8 @@ func (p *program) identity(cmd *cobra.Command, home *agent.Home, address string,
 	id, err := home.Enroll(ctx, c, enroll, name)
 	if phonebooth.CodeOf(err) == "unauthenticated" {
 		return id, &failure{status: exitRefused, err: err, next: []string{
-			"a token works once, for an hour; make a new one: phonebooth host enroll"}}
+			"a token works once, for an hour; make a new one: phonebooth host enroll",
+		}}
 	}
 	return id, err
 }
@@ -156,11 +159,13 @@ func agentEnding(err error, data string) error {
 		return &failure{status: exitRefused, err: err, next: []string{"everything it ran was stopped; one agent runs a host"}}
 	case phonebooth.CodeOf(err) == "host_identity_conflict":
 		return &failure{status: exitRefused, err: err, next: []string{
-			"if this machine shall be the host from now on: start the agent once with --take-over"}}
+			"if this machine shall be the host from now on: start the agent once with --take-over",
+		}}
 	case phonebooth.CodeOf(err) == "unauthenticated":
 		return &failure{status: exitRefused, err: err, next: []string{
 			"the server does not know this host any more, or it is another server",
-			"to become a new host: remove " + data + " and enroll again"}}
+			"to become a new host: remove " + data + " and enroll again",
+		}}
 	}
 	return err
 }

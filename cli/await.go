@@ -17,7 +17,7 @@ func (p *program) await(cmd *cobra.Command, s *submission, t v1.Task) error {
 		return err
 	}
 	log := &tail{client: c, task: t.ID, out: cmd.OutOrStdout()}
-	w := &waiting{cmd: cmd, client: c}
+	w := &waiting{cmd: cmd, client: c, id: t.ID}
 	t, err = c.Wait(cmd.Context(), t.ID, func(now v1.Task) {
 		t = now
 		w.tell(now)
@@ -74,7 +74,6 @@ type waiting struct {
 }
 
 func (w *waiting) tell(t v1.Task) {
-	w.id = t.ID
 	if !atTerminal(w.cmd.ErrOrStderr()) {
 		return
 	}

@@ -52,8 +52,10 @@ func theOne(cmd *cobra.Command, what, text string, found []string) (string, erro
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", &failure{status: exitUsage, err: fmt.Errorf("no %s has the name or id %q", what, clean(text)),
-			next: []string{fmt.Sprintf("see which %ss there are: phonebooth %s list", what, what)}}
+		return "", &failure{
+			status: exitUsage, err: fmt.Errorf("no %s has the name or id %q", what, clean(text)),
+			next: []string{fmt.Sprintf("see which %ss there are: phonebooth %s list", what, what)},
+		}
 	}
 	return "", usage(cmd, "%d %ss are named %q; give the id of one: %s", len(found), what, clean(text), strings.Join(found, ", "))
 }

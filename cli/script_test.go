@@ -78,6 +78,7 @@ func run(t *testing.T, path string) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "config"))
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // else each of the many short processes ends with a second's sleep
 			e.Values[processes] = map[string]*exec.Cmd{}
 			return nil
 		},
@@ -154,7 +155,7 @@ func isFile(path string) bool {
 
 func environ(ts *testscript.TestScript) []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "PHONEBOOTH_SERVER", "PHONEBOOTH_TOKEN", "GOCOVERDIR"} {
+	for _, name := range []string{"PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "PHONEBOOTH_SERVER", "PHONEBOOTH_TOKEN", "GORACE", "GOCOVERDIR"} {
 		if value := ts.Getenv(name); value != "" {
 			env = append(env, name+"="+value)
 		}

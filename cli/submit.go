@@ -170,9 +170,13 @@ func unsure(err error, key string) error {
 		return err
 	}
 	if errors.Is(err, context.Canceled) {
-		return &failure{status: exitInterrupted, err: errors.New("interrupted; the task may have been stored"),
-			next: []string{"the same command with --idempotency-key " + key + " finds it, or submits it"}}
+		return &failure{
+			status: exitInterrupted, err: errors.New("interrupted; the task may have been stored"),
+			next: []string{"the same command with --idempotency-key " + key + " finds it, or submits it"},
+		}
 	}
-	return &failure{status: exitCode(err), err: err,
-		next: append(next(err), "the same command with --idempotency-key "+key+" never submits it twice")}
+	return &failure{
+		status: exitCode(err), err: err,
+		next: append(next(err), "the same command with --idempotency-key "+key+" never submits it twice"),
+	}
 }
