@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth/internal/boottime"
@@ -20,6 +21,7 @@ type Options struct {
 // Store is an open database.
 type Store struct {
 	engine engine
+	close  func() error
 }
 
 var _ store.Store = (*Store)(nil)
@@ -37,7 +39,7 @@ func Open(ctx context.Context, dsn string, opts Options) (*Store, error) {
 	if err := e.migrations(ctx, migrate(ctx, e)); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	return &Store{engine: e}, nil
+	return &Store{engine: e, close: sync.OnceValue(e.close)}, nil
 }
 
 func connect(ctx context.Context, dsn string, opts Options) (engine, error) {
@@ -47,8 +49,8 @@ func connect(ctx context.Context, dsn string, opts Options) (engine, error) {
 	return openSQLite(ctx, dsn, opts.Steady)
 }
 
-// Close waits for what is under way and closes the database.
-func (s *Store) Close() error { return s.engine.close() }
+// Close waits for what is under way and closes the database. Twice is once.
+func (s *Store) Close() error { return s.close() }
 
 // Backup writes a consistent copy of a SQLite database to path, which must not exist, while work goes on.
 func (s *Store) Backup(ctx context.Context, path string) error { return s.engine.backup(ctx, path) }

@@ -68,6 +68,10 @@ func TestADatabaseIsAsItWasLeft(t *testing.T) {
 		st := open(t, dsn)
 		addHost(t, st, "h1")
 		shut(t, st)
+		shut(t, st) // twice is once
+		if err := writeHost(t.Context(), st, phonebooth.Host{ID: "h0"}); err == nil {
+			t.Error("a closed database was written to")
+		}
 		st = open(t, dsn)
 		defer shut(t, st)
 		addHost(t, st, "h2")

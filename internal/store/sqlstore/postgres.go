@@ -25,6 +25,8 @@ type postgres struct {
 // Settings of every connection that the URL does not set otherwise.
 var postgresSettings = map[string]string{
 	"application_name": "phonebooth",
+	// Whatever the server's default: what was answered is on its disk.
+	"synchronous_commit": "on",
 	// A row that another replica keeps locked for longer is decided about anew.
 	"lock_timeout": "2s",
 	// A replica that stops in the middle of a transaction gives its locks back.
