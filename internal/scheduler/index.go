@@ -16,7 +16,7 @@ type index struct {
 	rank func(strategy.TaskFacts) int64
 
 	tasks     map[phonebooth.TaskID]*waiting
-	age       *btree.BTreeG[*waiting] // the queued ones by seq: the oldest is first
+	age       *btree.BTreeG[aged] // the queued ones by seq: the oldest is first
 	histories map[phonebooth.TaskID]*history
 	devices   map[phonebooth.DeviceID]*deviceRow
 	hosts     map[phonebooth.HostID]*hostRow

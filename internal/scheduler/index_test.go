@@ -45,7 +45,7 @@ func (x *index) image() image {
 	for _, l := range x.view().Lanes {
 		im.Open = append(im.Open, l.Constraints().Key())
 	}
-	x.age.Ascend(func(w *waiting) bool { im.Age = append(im.Age, string(w.id)); return true })
+	x.age.Ascend(func(w aged) bool { im.Age = append(im.Age, string(w.id)); return true })
 	for id, d := range x.devices {
 		if d.reservation != nil {
 			im.Held[id] = d.reservation.Attempt

@@ -24,17 +24,39 @@ type lane struct {
 	key         string
 	constraints phonebooth.Constraints
 	queued      int                       // tasks that wait in it, also those in flight
-	tasks       *btree.BTreeG[*waiting]   // those that may be planned, by (rank, seq)
+	tasks       *btree.BTreeG[ranked]     // those that may be planned, by (rank, seq)
 	idle        *btree.BTreeG[*deviceRow] // by (registered, id)
 	closed      bool                      // dropped: devices that still name it forget it when they look
 }
 
-func byRank(a, b *waiting) bool {
-	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.seq, b.seq), cmp.Compare(a.id, b.id)) < 0
+// ranked and aged are a task in a tree, with its place in the order: in a queue of a million each look at the task itself
+// would be a look at memory far away.
+type (
+	ranked struct {
+		rank, seq int64
+		*waiting
+	}
+	aged struct {
+		seq int64
+		*waiting
+	}
+)
+
+func (w *waiting) ranked() ranked { return ranked{w.rank, w.seq, w} }
+func (w *waiting) aged() aged     { return aged{w.seq, w} }
+
+func byRank(a, b ranked) bool {
+	if a.rank != b.rank {
+		return a.rank < b.rank
+	}
+	return bySeq(aged{a.seq, a.waiting}, aged{b.seq, b.waiting})
 }
 
-func bySeq(a, b *waiting) bool {
-	return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.id, b.id)) < 0
+func bySeq(a, b aged) bool {
+	if a.seq != b.seq {
+		return a.seq < b.seq
+	}
+	return a.id < b.id
 }
 
 func byRegistration(a, b *deviceRow) bool {
@@ -139,7 +161,7 @@ func (l *lane) Constraints() phonebooth.Constraints { return l.constraints }
 // Tasks yields the tasks that may be planned.
 func (l *lane) Tasks() iter.Seq[strategy.Task] {
 	return func(yield func(strategy.Task) bool) {
-		l.tasks.Ascend(func(w *waiting) bool { return yield(l.index.task(w)) })
+		l.tasks.Ascend(func(r ranked) bool { return yield(l.index.task(r.waiting)) })
 	}
 }
 
@@ -147,7 +169,7 @@ func (l *lane) Tasks() iter.Seq[strategy.Task] {
 func (l *lane) TasksAfter(t strategy.Task) iter.Seq[strategy.Task] {
 	after := l.index.tasks[t.ID]
 	return func(yield func(strategy.Task) bool) {
-		l.tasks.AscendGreaterOrEqual(after, func(w *waiting) bool { return w == after || yield(l.index.task(w)) })
+		l.tasks.AscendGreaterOrEqual(after.ranked(), func(r ranked) bool { return r.waiting == after || yield(l.index.task(r.waiting)) })
 	}
 }
 

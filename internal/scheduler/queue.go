@@ -72,7 +72,7 @@ func (x *index) dropTask(id phonebooth.TaskID) {
 func (x *index) enter(w *waiting) {
 	w.queued = true
 	w.lane.queued++
-	x.age.ReplaceOrInsert(w)
+	x.age.ReplaceOrInsert(w.aged())
 	x.offer(w)
 }
 
@@ -82,7 +82,7 @@ func (x *index) leave(w *waiting) {
 		return
 	}
 	x.withdraw(w)
-	x.age.Delete(w)
+	x.age.Delete(w.aged())
 	w.queued = false
 	if w.lane.queued--; w.lane.queued == 0 {
 		x.vacated(w.lane)
@@ -109,14 +109,14 @@ func (x *index) setBusy(w *waiting, busy bool) {
 
 func (x *index) offer(w *waiting) {
 	if w.queued && !w.busy {
-		w.lane.tasks.ReplaceOrInsert(w)
+		w.lane.tasks.ReplaceOrInsert(w.ranked())
 		x.look(w.lane)
 	}
 }
 
 func (x *index) withdraw(w *waiting) {
 	if w.queued && !w.busy {
-		w.lane.tasks.Delete(w)
+		w.lane.tasks.Delete(w.ranked())
 		x.look(w.lane)
 	}
 }
