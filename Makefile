@@ -48,6 +48,7 @@ bench: install ## Measure; BENCH and PKG choose what
 .PHONY: gen
 gen: ## Write again what is made from code
 	go test ./internal/lifecycle -run '^TestStateMachineDoc$$' -update
+	go test ./internal/httpapi -run OpenAPI -update
 
 .PHONY: verify
 verify: gen ## Fail if what is made from code was not committed

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -223,6 +224,9 @@ func (s *Server) Close() error {
 func Backup(ctx context.Context, dir, database, path string) error {
 	if database == "" {
 		database = filepath.Join(dir, "phonebooth.db")
+		if _, err := os.Stat(database); err != nil {
+			return fmt.Errorf("there is no database to back up: %w", err)
+		}
 	}
 	st, err := sqlstore.Open(ctx, database, sqlstore.Options{})
 	if err != nil {
