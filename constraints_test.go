@@ -73,8 +73,16 @@ func TestKeyTellsConstraintsApart(t *testing.T) {
 	}
 	seen := map[string]phonebooth.Constraints{}
 	for _, c := range []phonebooth.Constraints{
-		{}, {DriverType: "a"}, {Runner: "a"}, {DeviceID: "a"}, {HostID: "a"}, {Tags: []string{"a"}}, {Tags: []string{"a", "b"}}, {Tags: []string{"ab"}},
-		{DriverType: "a", Runner: "b"}, {DriverType: "b", Runner: "a"},
+		{},
+		{DriverType: "a"},
+		{Runner: "a"},
+		{DeviceID: "a"},
+		{HostID: "a"},
+		{Tags: []string{"a"}},
+		{Tags: []string{"a", "b"}},
+		{Tags: []string{"ab"}},
+		{DriverType: "a", Runner: "b"},
+		{DriverType: "b", Runner: "a"},
 	} {
 		key := c.Normalized().Key()
 		if other, ok := seen[key]; ok {

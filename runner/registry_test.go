@@ -27,8 +27,11 @@ func TestTheFirstRunnerOfADriverTypeIsItsDefault(t *testing.T) {
 		t.Errorf("offers for android = %q, want %q", got, want)
 	}
 	for _, c := range []struct{ driver, name, want string }{
-		{"android", "", "phones"}, {"android", "androids", "androids"}, {"webdriver", "", "everything"},
-		{"ios", "androids", ""}, {"android", "nope", ""},
+		{"android", "", "phones"},
+		{"android", "androids", "androids"},
+		{"webdriver", "", "everything"},
+		{"ios", "androids", ""},
+		{"android", "nope", ""},
 	} {
 		r, err := g.Choose(c.driver, c.name)
 		if r.Name != c.want || c.want == "" && phonebooth.CodeOf(err) != "unknown_runner" {

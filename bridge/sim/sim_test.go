@@ -47,8 +47,11 @@ func TestOpenReadsItsSettings(t *testing.T) {
 		settings bridge.Settings
 		ok       bool
 	}{
-		{nil, true}, {bridge.Settings{"devices": "3"}, true}, {bridge.Settings{"devices": "257"}, false},
-		{bridge.Settings{"devices": "many"}, false}, {bridge.Settings{"device": "3"}, false},
+		{nil, true},
+		{bridge.Settings{"devices": "3"}, true},
+		{bridge.Settings{"devices": "257"}, false},
+		{bridge.Settings{"devices": "many"}, false},
+		{bridge.Settings{"device": "3"}, false},
 	} {
 		if _, err := sim.Open(c.settings); (err == nil) != c.ok {
 			t.Errorf("Open(%v) = %v, want ok = %v", c.settings, err, c.ok)

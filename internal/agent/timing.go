@@ -46,7 +46,8 @@ func (t timing) renewAgain() time.Duration   { return t.of30(time.Second) }
 // callTimeout bounds every other call, and pause is how long to wait after one that failed: full jitter up to the cap from
 // the first time on.
 func (t timing) callTimeout() time.Duration { return max(t.of30(10*time.Second), 2*time.Second) }
-func (t timing) pause() time.Duration       { return time.Millisecond + rand.N(t.of30(10*time.Second)) }
+
+func (t timing) pause() time.Duration { return time.Millisecond + rand.N(t.of30(10*time.Second)) }
 
 // longestWait is how long a claim may be parked.
 func (t timing) longestWait() time.Duration { return min(t.of30(25*time.Second), 25*time.Second) }

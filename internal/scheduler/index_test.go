@@ -98,8 +98,14 @@ func (a *actor) try(c lifecycle.Change, err error) {
 
 func constraints() *rapid.Generator[phonebooth.Constraints] {
 	return rapid.SampledFrom([]phonebooth.Constraints{
-		{}, {DriverType: "android"}, {Tags: []string{"lab"}}, {DriverType: "android", Tags: []string{"spare"}},
-		{HostID: "host_a"}, {DeviceID: phonebooth.DeviceIDOf("host_b", "p1")}, {DriverType: "ios"}, {Runner: "adb-shell"},
+		{},
+		{DriverType: "android"},
+		{Tags: []string{"lab"}},
+		{DriverType: "android", Tags: []string{"spare"}},
+		{HostID: "host_a"},
+		{DeviceID: phonebooth.DeviceIDOf("host_b", "p1")},
+		{DriverType: "ios"},
+		{Runner: "adb-shell"},
 	})
 }
 

@@ -113,9 +113,11 @@ func Open(ctx context.Context, cfg Config) (s *Server, err error) {
 	if database == "" {
 		database = filepath.Join(cfg.Data, "phonebooth.db")
 	}
-	if s.store, err = sqlstore.Open(ctx, database, sqlstore.Options{}); err != nil {
+	st, err := sqlstore.Open(ctx, database, sqlstore.Options{})
+	if err != nil {
 		return s, fmt.Errorf("open the database: %w", err)
 	}
+	s.store = st
 	s.assemble(policy, strat)
 	s.listener, err = httpapi.Listen(cfg.Listen, httpapi.ListenOptions{Insecure: cfg.Insecure, CertFile: cfg.TLSCert, KeyFile: cfg.TLSKey})
 	return s, err
