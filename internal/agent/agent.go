@@ -114,6 +114,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer a.loops.Wait()
 	defer end()
 
+	if a.home.copied() {
+		a.home.forget()
+	}
 	left := a.recover(life)
 	held, err := a.begin(ctx)
 	if err != nil || ctx.Err() != nil {

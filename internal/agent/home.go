@@ -120,6 +120,10 @@ func (h *Home) Enroll(ctx context.Context, server Enroller, token, name string) 
 // runs, so it touches nothing unless it is told to take over (C10).
 func (h *Home) copied() bool { return h.memory.Place != "" && h.memory.Place != h.place() }
 
+// forget leaves the lives of the original behind: an agent that takes over continues none of them, so that it is not told of
+// leases, to give back, which the original may still be driving under.
+func (h *Home) forget() { h.memory.Incarnation, h.memory.StartID = 0, "" }
+
 // place is this machine and directory. The machine is told apart by the id that its system was given, or by its name.
 func (h *Home) place() string {
 	machine, err := os.ReadFile("/etc/machine-id")
