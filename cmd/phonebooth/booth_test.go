@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -248,14 +249,7 @@ type seen struct {
 func (s seen) String() string { return fmt.Sprintf("process %d %.100q", s.pid, s.args) }
 
 // has tells whether the process was started with a variable.
-func (s seen) has(entry string) bool {
-	for _, e := range s.env {
-		if e == entry {
-			return true
-		}
-	}
-	return false
-}
+func (s seen) has(entry string) bool { return slices.Contains(s.env, entry) }
 
 // processes lists what is alive in the world: a zombie has no environment any more.
 func (b *booth) processes() (found []seen) {
@@ -295,16 +289,17 @@ func (b *booth) minders() (found []seen) {
 	return found
 }
 
-// waitRunner waits until a runner of the task is alive.
-func (b *booth) waitRunner(t testing.TB, task string) {
-	t.Helper()
-	eventually(t, "a runner of "+task, func() bool { return len(b.runnersOf(task)) > 0 })
+// runnersIn lists what is alive of one attempt's runner.
+func (b *booth) runnersIn(task string, attempt int) []seen {
+	return slices.DeleteFunc(b.runnersOf(task), func(s seen) bool {
+		return !s.has("PHONEBOOTH_ATTEMPT=" + strconv.Itoa(attempt))
+	})
 }
 
-// waitNoRunner waits until none is, and says when that was.
-func (b *booth) waitNoRunner(t testing.TB, task string) time.Time {
+// waitDead waits until nothing of an attempt's runner is alive, and says when that was.
+func (b *booth) waitDead(t testing.TB, task string, attempt int) time.Time {
 	t.Helper()
-	eventually(t, "the death of the runners of "+task, func() bool { return len(b.runnersOf(task)) == 0 })
+	eventually(t, "the death of the runner of "+task, func() bool { return len(b.runnersIn(task, attempt)) == 0 })
 	return time.Now()
 }
 

@@ -25,7 +25,7 @@ func TestDone5_C07_AStoppedAgentsRunnerIsDeadBeforeItsLeaseIsSwept(t *testing.T)
 	second := p.agent(t, "h2", 1)
 
 	first.signal(t, syscall.SIGSTOP)
-	dead := b.waitNoRunner(t, id)
+	dead := b.waitDead(t, id, 1)
 	p.waitRunning(t, id, 2)
 	swept := p.attempts(t, id)[0]
 	if swept.Ending != "expired" || swept.EndedAt == nil || !dead.Before(*swept.EndedAt) {
@@ -73,7 +73,7 @@ func TestC06_AKilledAgentComesBackGivesBackAndAsksForWork(t *testing.T) {
 	id := p.submit(t, sim("ignore-signals; sleep 3"))
 	p.waitRunning(t, id, 1)
 	h.kill()
-	b.waitNoRunner(t, id)
+	b.waitDead(t, id, 1)
 	if task := p.task(t, id); task.Status != "dispatched" || task.Attempt != 1 {
 		t.Errorf("the task is %s in attempt %d while its agent is gone, want it dispatched in attempt 1", task.Status, task.Attempt)
 	}

@@ -5,7 +5,9 @@ package main_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/phonebooth-dev/phonebooth"
@@ -21,15 +23,7 @@ func TestC10_ACopyOfAnAgentIsRefusedOrTakesOverForGood(t *testing.T) {
 	original := p.agent(t, "h1", 1)
 	id := p.submit(t, sim("ignore-signals; hang"))
 	p.waitRunning(t, id, 1)
-	copied := &host{data: b.path("copy"), args: append([]string{}, original.args...)}
-	for i, arg := range copied.args {
-		if arg == original.data {
-			copied.args[i] = copied.data
-		}
-	}
-	if err := os.CopyFS(copied.data, os.DirFS(original.data)); err != nil {
-		t.Fatal(err)
-	}
+	copied := original.copyTo(t, b.path("copy"))
 	original.kill()
 	original.restart(t, p) // with a memory that the copy has not
 	p.waitRunning(t, id, 2)
@@ -46,10 +40,8 @@ func TestC10_ACopyOfAnAgentIsRefusedOrTakesOverForGood(t *testing.T) {
 	if code := original.exit(t); code != 4 {
 		t.Errorf("the older agent exits %d, want 4:\n%s", code, original.said())
 	}
-	for _, r := range b.runnersOf(id) {
-		if r.has("PHONEBOOTH_ATTEMPT=2") {
-			t.Errorf("the older agent has exited and left %v", r)
-		}
+	if left := b.runnersIn(id, 2); len(left) > 0 {
+		t.Errorf("the older agent has exited and left %v", left)
 	}
 	again := b.start(t, original.args...)
 	if code := again.exit(t); code != 4 {
@@ -58,6 +50,43 @@ func TestC10_ACopyOfAnAgentIsRefusedOrTakesOverForGood(t *testing.T) {
 	p.waitRunning(t, id, 3)
 	if copied.ended() {
 		t.Errorf("the agent that took over has ended:\n%s", copied.said())
+	}
+	b.run(t, "task", "cancel", id)
+	p.waitStatus(t, id, "cancelled")
+}
+
+// copyTo makes a copy of an agent's data directory, and the agent that would run there.
+func (h *host) copyTo(t *testing.T, data string) *host {
+	t.Helper()
+	if err := os.CopyFS(data, os.DirFS(h.data)); err != nil {
+		t.Fatal(err)
+	}
+	copied := &host{data: data, args: slices.Clone(h.args)}
+	copied.args[slices.Index(copied.args, h.data)] = data
+	return copied
+}
+
+func TestC10_WhoTakesOverDoesNotGiveBackWhatAnotherStillDrives(t *testing.T) {
+	t.Parallel()
+	b := newBooth(t)
+	p := b.server(t, "--lease-ttl", shortLease)
+	original := p.agent(t, "h1", 1)
+	p.waitDevices(t, 1)
+	copied := original.copyTo(t, b.path("copy")) // its memory is the newest, its journal knows no attempt
+	id := p.submit(t, sim("ignore-signals; hang"))
+	p.waitRunning(t, id, 1)
+	original.signal(t, syscall.SIGSTOP) // nobody can tell it that it was replaced
+
+	copied.restart(t, p, "--take-over")
+	dead := b.waitDead(t, id, 1)
+	p.waitRunning(t, id, 2)
+	first := p.attempts(t, id)[0]
+	if first.Ending != "expired" || !dead.Before(*first.EndedAt) {
+		t.Errorf("attempt 1 ended as %q at %v, its runner was dead at %v; want it expired after that", first.Ending, first.EndedAt, dead)
+	}
+	original.signal(t, syscall.SIGCONT)
+	if code := original.exit(t); code != 4 {
+		t.Errorf("the older agent exits %d, want 4:\n%s", code, original.said())
 	}
 	b.run(t, "task", "cancel", id)
 	p.waitStatus(t, id, "cancelled")

@@ -88,7 +88,7 @@ func TestC36_AResultIsDeliveredWhenTheControlPlaneIsBack(t *testing.T) {
 	id := p.submit(t, sim("print before; sleep 1; print while it was away"))
 	p.waitRunning(t, id, 1)
 	p.kill()
-	b.waitNoRunner(t, id)
+	b.waitDead(t, id, 1)
 	p.restart(t)
 	if task := p.waitStatus(t, id, "done"); task.Attempt != 1 {
 		t.Errorf("done in attempt %d, want 1", task.Attempt)
@@ -109,8 +109,8 @@ func TestC09_ALongOutageFencesWhatRunsAndKeepsWhatHadEnded(t *testing.T) {
 	p.waitRunning(t, short, 1)
 	p.kill()
 	away := time.Now()
-	b.waitNoRunner(t, short)
-	b.waitNoRunner(t, long)
+	b.waitDead(t, short, 1)
+	b.waitDead(t, long, 1)
 	until(away.Add(12 * time.Second)) // 60 s under a lease of 30 s
 	p.restart(t)
 	if task := p.waitStatus(t, short, "done"); task.Attempt != 1 {

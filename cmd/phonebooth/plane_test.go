@@ -143,14 +143,7 @@ func (p *plane) waitRunning(t testing.TB, id string, attempt int) v1.Task {
 	task := p.wait(t, id, "dispatched in attempt "+strconv.Itoa(attempt), func(task v1.Task) bool {
 		return task.Status == "dispatched" && task.Attempt == attempt
 	})
-	eventually(t, "the runner of attempt "+strconv.Itoa(attempt), func() bool {
-		for _, r := range p.runnersOf(id) {
-			if r.has("PHONEBOOTH_ATTEMPT=" + strconv.Itoa(attempt)) {
-				return true
-			}
-		}
-		return false
-	})
+	eventually(t, "the runner of attempt "+strconv.Itoa(attempt), func() bool { return len(p.runnersIn(id, attempt)) > 0 })
 	return task
 }
 
