@@ -23,6 +23,8 @@ type watch struct {
 	listed     []wire.Device
 	properties map[uint64]map[string]string // by transport id; kept as long as it is listed
 	asking     map[uint64]bool
+	told       bool            // a list was reported
+	tried      map[uint64]bool // transports that were asked once, whatever came of it
 	identities []wire.Identity
 }
 
@@ -36,6 +38,7 @@ type answer struct {
 func (b *Bridge) Watch(ctx context.Context, changed func([]bridge.Device)) error {
 	w := &watch{
 		bridge: b, changed: changed, answers: make(chan answer), properties: map[uint64]map[string]string{}, asking: map[uint64]bool{},
+		tried: map[uint64]bool{},
 	}
 	lists := make(chan []wire.Device)
 	tracked := make(chan error, 1)
@@ -60,8 +63,12 @@ func (b *Bridge) Watch(ctx context.Context, changed func([]bridge.Device)) error
 			w.ask(ctx, false)
 		case a := <-w.answers:
 			delete(w.asking, a.transport)
+			news := !w.tried[a.transport]
+			w.tried[a.transport] = true
 			if a.properties != nil && !maps.Equal(a.properties, w.properties[a.transport]) {
-				w.properties[a.transport] = a.properties
+				w.properties[a.transport], news = a.properties, true
+			}
+			if news {
 				w.tell()
 			}
 		case <-again.C:
@@ -78,6 +85,7 @@ func (w *watch) list(list []wire.Device) {
 		there[d.TransportID] = true
 	}
 	maps.DeleteFunc(w.properties, func(id uint64, _ map[string]string) bool { return !there[id] })
+	maps.DeleteFunc(w.tried, func(id uint64, _ bool) bool { return !there[id] })
 }
 
 // ask asks ready devices what they are: those that were never asked, and later those that gave no answer or had not booted.
@@ -108,13 +116,22 @@ func (w *watch) tell() {
 		seen[i] = wire.Sighting{Device: d, Properties: w.properties[d.TransportID]}
 	}
 	w.identities = wire.Identify(seen, w.identities)
-	phones := make([]phone, len(w.identities))
-	devices := make([]bridge.Device, len(w.identities))
-	for i, id := range w.identities {
-		phones[i] = phone{Identity: id, properties: w.properties[id.Transports[0].TransportID]}
-		devices[i] = phones[i].device(w.listed)
-		devices[i].Lock = w.bridge.client.Address().String() + " " + devices[i].Key
+	nameless := false
+	var phones []phone
+	var devices []bridge.Device
+	for _, id := range w.identities {
+		if first := id.Transports[0]; id.Provisional && first.State.Ready() && !w.tried[first.TransportID] {
+			nameless = true // it is being asked for its name: under another one it would be a phone that is never seen again
+			continue
+		}
+		p := phone{Identity: id, properties: w.properties[id.Transports[0].TransportID]}
+		d := p.device(w.listed)
+		d.Lock = w.bridge.client.Address().String() + " " + d.Key
+		phones, devices = append(phones, p), append(devices, d)
 	}
 	w.bridge.list(phones, w.listed)
-	w.changed(devices)
+	if w.told || !nameless { // the first list waits for them: it would say that known phones are gone
+		w.told = true
+		w.changed(devices)
+	}
 }
