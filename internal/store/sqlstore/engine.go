@@ -25,8 +25,9 @@ type engine interface {
 	read(ctx context.Context, steps ...step) error
 	// write runs fn in one transaction and commits it.
 	write(ctx context.Context, fn func(runner) error) error
-	// now makes the time of leases from what CLOCK gave, in microseconds.
-	now(clock int64) int64
+	// now makes the time of leases from what CLOCK gave and the time of the newest written head, in microseconds. It is not
+	// below the newest, and it goes on: a clock that was set back must not make leases last until it has caught up.
+	now(clock, newest int64) int64
 	// migrations gives the database to the migrations.
 	migrations(ctx context.Context, fn func(*sql.DB) error) error
 	backup(ctx context.Context, path string) error

@@ -73,7 +73,7 @@ func clock(e engine, now *time.Time) step {
 		if err := read(number(&database), number(&newest)); err != nil {
 			return err
 		}
-		*now = ofMicros(max(e.now(database), newest))
+		*now = ofMicros(e.now(database, newest))
 		return nil
 	}}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,6 +21,7 @@ import (
 type postgres struct {
 	pool    *pgxpool.Pool
 	dialect *dialect
+	ahead   atomic.Int64 // microseconds by which time goes on ahead of a server's clock that was set back
 }
 
 // Settings of every connection that the URL does not set otherwise.
@@ -59,7 +61,15 @@ func openPostgres(ctx context.Context, dsn string) (*postgres, error) {
 	return &postgres{pool: pool, dialect: newPostgres()}, nil
 }
 
-func (p *postgres) now(clock int64) int64 { return clock }
+func (p *postgres) now(clock, newest int64) int64 {
+	if clock >= newest {
+		p.ahead.Store(0)
+		return clock
+	}
+	ahead := max(p.ahead.Load(), newest-clock)
+	p.ahead.Store(ahead)
+	return clock + ahead
+}
 
 func (p *postgres) read(ctx context.Context, steps ...step) error {
 	conn, err := p.acquire(ctx)
@@ -225,8 +235,11 @@ func postgresWord(err error) error {
 		return store.ErrConstraint
 	case pg.Code == "53100": // disk full
 		return store.ErrFull
-	case strings.HasPrefix(pg.Code, "53"), strings.HasPrefix(pg.Code, "57P"), strings.HasPrefix(pg.Code, "08"), pg.Code == "25P03":
-		return store.ErrUnavailable // out of resources, going down, connection trouble, idle for too long
+	case strings.HasPrefix(pg.Code, "53"), strings.HasPrefix(pg.Code, "57"), strings.HasPrefix(pg.Code, "58"),
+		strings.HasPrefix(pg.Code, "08"), pg.Code == "25P03", pg.Code == "25006":
+		// Out of resources, going down or told to stop the statement, trouble with its disk, with the connection, idle for too
+		// long, or a standby that has not taken over yet.
+		return store.ErrUnavailable
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ type sqlite struct {
 	writer  chan *sqliteConn
 	readers chan *sqliteConn
 
-	wall   int64 // microseconds, when the database was opened
+	wall   atomic.Int64 // microseconds, when the database was opened; raised when it had been later than that already
 	opened time.Duration
 	steady func() time.Duration
 
@@ -58,8 +58,9 @@ func openSQLite(ctx context.Context, path string, steady func() time.Duration) (
 	readers := max(2, min(runtime.NumCPU(), 8))
 	s := &sqlite{
 		path: abs, db: db, dialect: newSQLite(), writer: make(chan *sqliteConn, 1), readers: make(chan *sqliteConn, readers),
-		wall: time.Now().UnixMicro(), opened: steady(), steady: steady, written: make(chan struct{}, 1),
+		opened: steady(), steady: steady, written: make(chan struct{}, 1),
 	}
+	s.wall.Store(time.Now().UnixMicro())
 	if err := s.connect(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, sqliteError(err)), db.Close())
 	}
@@ -111,8 +112,16 @@ func sqliteDSN(path string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + strings.ReplaceAll(q.Encode(), "+", "%20")
 }
 
-func (s *sqlite) now(int64) int64 {
-	return s.wall + (s.steady() - s.opened).Microseconds()
+func (s *sqlite) now(_, newest int64) int64 {
+	passed := (s.steady() - s.opened).Microseconds()
+	for {
+		wall := s.wall.Load()
+		if wall+passed >= newest {
+			return wall + passed
+		}
+		// The wall clock was set back while the file was closed; a machine without a battery begins in 1970.
+		s.wall.CompareAndSwap(wall, newest-passed)
+	}
 }
 
 // read runs the steps on one of the reading connections.

@@ -165,3 +165,15 @@ func TestACallerMayGiveUpWhileItWaitsForItsTurn(t *testing.T) {
 		t.Errorf("the writer: %v", err)
 	}
 }
+
+// TestAServerThatOnlyReadsIsUnavailable is what is met while a standby takes over.
+func TestAServerThatOnlyReadsIsUnavailable(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.DSN(t)
+	shut(t, open(t, dsn))
+	st := open(t, dsn+"&default_transaction_read_only=on")
+	defer shut(t, st)
+	if err := writeHost(t.Context(), st, phonebooth.Host{ID: "h1"}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a write: got error %v, want ErrUnavailable", err)
+	}
+}

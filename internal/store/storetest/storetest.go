@@ -61,7 +61,7 @@ var tests = []struct {
 	{"OneAttemptALease", oneAttemptALease},
 	{"OneEventAPosition", oneEventAPosition},
 	{"ADeviceChangesHandsInOneChange", changesHands},
-	{"TheClockIsNeverBelowTheHead", clockAboveHead},
+	{"TheClockIsNeverBelowTheHeadAndGoesOn", clockAboveHead},
 	{"TheClockMovesWithinATransaction", clockMoves},
 	{"NothingThere", nothingThere},
 	{"TasksAreFiltered", tasksFiltered},
