@@ -29,8 +29,8 @@ type Store interface {
 	Now(ctx context.Context) (time.Time, error)
 
 	// Prune deletes at most limit tasks that ended before the given time, with their attempts, and a batch of the events
-	// before it; it returns the attempts that are gone, so that their bytes can follow.
-	Prune(ctx context.Context, before time.Time, limit int) ([]phonebooth.AttemptKey, error)
+	// before it; it returns the tasks that are gone, so that their bytes can follow.
+	Prune(ctx context.Context, before time.Time, limit int) ([]phonebooth.TaskID, error)
 
 	// Backup writes a consistent copy to path. Only an embedded database can; others give an error that says how to.
 	Backup(ctx context.Context, path string) error

@@ -26,7 +26,7 @@ import (
 type Store interface {
 	Now(ctx context.Context) (time.Time, error)
 	Due(ctx context.Context, at store.DueTimes, limit int) (store.Due, error)
-	Prune(ctx context.Context, before time.Time, limit int) ([]phonebooth.AttemptKey, error)
+	Prune(ctx context.Context, before time.Time, limit int) ([]phonebooth.TaskID, error)
 }
 
 // Ledger carries out the sweep's verbs.
@@ -34,7 +34,7 @@ type Ledger interface {
 	DoAll(ctx context.Context, verbs []ledger.Verb) []error
 }
 
-// Logs loses the bytes of attempts that are gone.
+// Logs loses the bytes of tasks that are gone.
 type Logs interface {
 	Remove(key string) error
 }
@@ -64,11 +64,12 @@ type Sweep struct {
 	policy lifecycle.Policy
 	opts   Options
 
-	looked       time.Duration // steady time of the last look that succeeded
-	lookedStore  time.Time     // store time of that look
-	heldUntil    time.Duration // dispatched leases and hosts are left alone until then
-	pruned       time.Duration // steady time of the last prune
-	windowsOwing bool          // assigned attempts must get a new claim window first
+	looked      time.Duration // steady time of the last look that succeeded
+	lookedStore time.Time     // store time of that look
+	heldUntil   time.Duration // dispatched leases and hosts are left alone until then
+	pruned      time.Duration // steady time of the last prune
+	owing       bool          // assigned attempts must get a new claim window first
+	owingBefore time.Time     // those that expire before it; zero: all of them
 }
 
 // New makes a sweep; [Sweep.Run] starts it.
@@ -111,7 +112,7 @@ func (s *Sweep) turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.windowsOwing {
+	if s.owing {
 		return s.extendWindows(ctx, now)
 	}
 	at := store.DueTimes{Assigned: now, Queue: now}
@@ -151,14 +152,20 @@ func (s *Sweep) look(ctx context.Context) (time.Time, error) {
 
 // hold leaves dispatched leases alone for a lease and a grace, and owes assigned attempts a new claim window.
 func (s *Sweep) hold(why string) {
+	if s.opts.Steady() >= s.heldUntil {
+		s.opts.Log.Info("sweep holds back", "reason", why, "for", s.policy.TTL+s.policy.Grace)
+	}
 	s.heldUntil = s.opts.Steady() + s.policy.TTL + s.policy.Grace
-	s.windowsOwing = true
-	s.opts.Log.Info("sweep holds back", "reason", why, "for", s.policy.TTL+s.policy.Grace)
+	s.owing, s.owingBefore = true, time.Time{}
 }
 
-// extendWindows gives every assigned attempt a new claim window.
+// extendWindows gives every assigned attempt a new claim window, in as many turns as it takes. One that it has given, or that
+// was assigned since, is not asked for again.
 func (s *Sweep) extendWindows(ctx context.Context, now time.Time) error {
-	due, err := s.store.Due(ctx, store.DueTimes{Assigned: now.Add(s.policy.ClaimWindow)}, dueLimit)
+	if s.owingBefore.IsZero() {
+		s.owingBefore = now.Add(s.policy.ClaimWindow)
+	}
+	due, err := s.store.Due(ctx, store.DueTimes{Assigned: s.owingBefore.Add(-time.Microsecond)}, dueLimit)
 	if err != nil {
 		return err
 	}
@@ -168,13 +175,32 @@ func (s *Sweep) extendWindows(ctx context.Context, now time.Time) error {
 			return lifecycle.ExtendWindow(l, s.policy, now)
 		}))
 	}
-	for _, err := range s.ledger.DoAll(ctx, verbs) {
-		if err := trouble(err); err != nil {
-			return err
-		}
-	}
-	s.windowsOwing = len(due.Attempts) == dueLimit
+	s.do(ctx, verbs)
+	s.owing = s.owing && s.owingBefore.IsZero() || len(due.Attempts) == dueLimit
 	return nil
+}
+
+// do has the ledger carry out verbs. Should the store refuse to write, it was away, though it could be read: then nobody could
+// renew or report either.
+func (s *Sweep) do(ctx context.Context, verbs []ledger.Verb) (errs []error) {
+	errs = s.ledger.DoAll(ctx, verbs)
+	var trouble error
+	away, failed := false, 0
+	for _, err := range errs {
+		e, known := errors.AsType[*phonebooth.Error](err)
+		if err == nil || known && e.Code == "not_due" || errors.Is(err, context.Canceled) { // somebody else was faster
+			continue
+		}
+		trouble, failed = err, failed+1
+		away = away || known && e.Kind == phonebooth.Unavailable
+	}
+	if failed > 0 {
+		s.opts.Log.Warn("sweep could not end what was due", "verbs", failed, "error", trouble)
+	}
+	if away {
+		s.hold("absence")
+	}
+	return errs
 }
 
 // end asks the ledger to end everything that is due.
@@ -198,11 +224,8 @@ func (s *Sweep) end(ctx context.Context, due store.Due) {
 			return lifecycle.Deafen(h, "it has stopped asking for work", now.Add(-s.policy.HostPolling), now)
 		}))
 	}
-	for i, err := range s.ledger.DoAll(ctx, verbs) {
-		switch {
-		case trouble(err) != nil:
-			s.opts.Log.Warn("sweep could not end what was due", "verb", verbs[i].Name, "error", err)
-		case err == nil && i < len(due.Attempts):
+	for i, err := range s.do(ctx, verbs) {
+		if err == nil && i < len(due.Attempts) {
 			s.opts.ObserveLost(string(due.Attempts[i].State) + "_expired")
 		}
 	}
@@ -216,22 +239,14 @@ func (s *Sweep) prune(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		for _, key := range gone {
-			if err := s.logs.Remove(string(key.TaskID)); err != nil {
-				s.opts.Log.Warn("sweep could not remove a log", "task_id", key.TaskID, "error", err)
+		for _, id := range gone {
+			if err := s.logs.Remove(string(id)); err != nil {
+				s.opts.Log.Warn("sweep could not remove a log", "task_id", id, "error", err)
 			}
 		}
-		if len(gone) >= pruneLimit {
+		if len(gone) == pruneLimit {
 			s.pruned = steady - pruneEvery // there is more: go on in the next turn
 		}
 	}
 	return nil
-}
-
-// trouble is err unless it says that somebody else was faster.
-func trouble(err error) error {
-	if code := phonebooth.CodeOf(err); code == "not_due" || errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
 }

@@ -26,6 +26,7 @@ type house struct {
 	began  time.Time
 	push   time.Duration // by which the store's clock leapt
 	away   error
+	full   error // of writes alone
 	pruned []time.Time
 	verbs  []string
 	ended  time.Time
@@ -70,12 +71,12 @@ func (h *house) Due(_ context.Context, at store.DueTimes, _ int) (store.Due, err
 	return due, h.away
 }
 
-func (h *house) Prune(_ context.Context, before time.Time, _ int) ([]phonebooth.AttemptKey, error) {
+func (h *house) Prune(_ context.Context, before time.Time, _ int) ([]phonebooth.TaskID, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.pruned = append(h.pruned, before)
 	if len(h.pruned) == 1 {
-		return []phonebooth.AttemptKey{{TaskID: "task_old", Number: 1}}, nil
+		return []phonebooth.TaskID{"task_old"}, nil
 	}
 	return nil, nil
 }
@@ -86,6 +87,9 @@ func (h *house) DoAll(_ context.Context, verbs []ledger.Verb) []error {
 	defer h.mu.Unlock()
 	answers := make([]error, len(verbs))
 	for i, v := range verbs {
+		if answers[i] = h.full; h.full != nil {
+			continue
+		}
 		rows := store.NewRows()
 		rows.Hosts[h.live.Host.ID], rows.Devices[h.live.Device.ID] = h.live.Host, h.live.Device
 		rows.Tasks[h.live.Task.ID], rows.Attempts[h.live.Attempt.AttemptKey] = h.live.Task, h.live.Attempt
@@ -116,7 +120,10 @@ func (l *logs) Remove(key string) error {
 }
 
 // run sweeps h in a bubble for d.
-func run(t *testing.T, h *house, l *logs, d time.Duration, during func()) {
+func run(t *testing.T, h interface {
+	sweep.Store
+	sweep.Ledger
+}, l *logs, d time.Duration, during func()) {
 	t.Helper()
 	began := time.Now()
 	s := sweep.New(h, h, l, policy, sweep.Options{
@@ -177,6 +184,24 @@ func TestTheSweepHoldsBackAfterTheStoreWasAway(t *testing.T) {
 		back := 130 * time.Second
 		if after := h.ended.Sub(h.began); after < back+policy.TTL+policy.Grace {
 			t.Errorf("taken after %v, want not before %v", after, back+policy.TTL+policy.Grace)
+		}
+	})
+}
+
+func TestTheSweepHoldsBackAfterTheStoreCouldOnlyBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(phonebooth.AttemptDispatched, time.Minute)
+		h.live.Host.SilentSince = h.began // so that the lease alone is due
+		h.full = phonebooth.Errorf(phonebooth.Unavailable, "store_full", "no room")
+		tried := time.Minute + policy.Grace
+		run(t, h, &logs{}, 5*time.Minute, func() {
+			time.Sleep(tried + 2*time.Second)
+			h.mu.Lock()
+			h.full = nil
+			h.mu.Unlock()
+		})
+		if after := h.ended.Sub(h.began); after < tried+policy.TTL+policy.Grace {
+			t.Errorf("taken after %v, want not before %v", after, tried+policy.TTL+policy.Grace)
 		}
 	})
 }

@@ -11,19 +11,20 @@ import (
 const eventsPerTask = 10
 
 // Prune deletes a batch of old tasks and events: see [store.Store]. Locks are taken in the order of the ids, as everywhere.
-func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (gone []phonebooth.AttemptKey, err error) {
+func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (gone []phonebooth.TaskID, err error) {
 	err = s.engine.write(ctx, func(r runner) error {
 		gone = nil
-		var old []phonebooth.TaskID
-		if err := r.run(ctx, every(&old, scanID[phonebooth.TaskID], "SELECT t.id FROM tasks t"+
+		if err := r.run(ctx, every(&gone, scanID[phonebooth.TaskID], "SELECT t.id FROM tasks t"+
 			" WHERE t.finished_at > 0 AND t.finished_at < $1 ORDER BY t.finished_at LIMIT $2", micros(before), int64(limit))); err != nil {
 			return err
 		}
-		ids := idStrings(old)
+		ids := idStrings(gone)
 		return r.run(ctx,
 			step{text: "SELECT t.id FROM tasks t WHERE t.id IN [EACH $1] ORDER BY t.id FOR UPDATE", args: []any{ids}, row: ignore},
-			every(&gone, scanAttemptKey,
-				"SELECT a.task_id, a.number FROM attempts a WHERE a.task_id IN [EACH $1] ORDER BY a.task_id, a.number FOR UPDATE", ids),
+			step{
+				text: "SELECT a.number FROM attempts a WHERE a.task_id IN [EACH $1] ORDER BY a.task_id, a.number FOR UPDATE",
+				args: []any{ids}, row: ignore,
+			},
 			step{text: "DELETE FROM attempts WHERE task_id IN [EACH $1]", args: []any{ids}},
 			step{text: "DELETE FROM tasks WHERE id IN [EACH $1]", args: []any{ids}},
 			step{
@@ -35,9 +36,4 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (gone []
 		)
 	})
 	return gone, err
-}
-
-func scanAttemptKey(read scanner) (k phonebooth.AttemptKey, err error) {
-	err = read(text(&k.TaskID), number(&k.Number))
-	return k, err
 }

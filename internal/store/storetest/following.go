@@ -126,13 +126,13 @@ func pruneBatches(t *testing.T, st store.Store) {
 		}
 		return positions
 	}
-	prune := func(want ...phonebooth.AttemptKey) {
+	prune := func(want ...phonebooth.TaskID) {
 		t.Helper()
-		same(t, "pruned", must[[]phonebooth.AttemptKey](t)(st.Prune(t.Context(), after(time.Minute), 1)), want)
+		same(t, "pruned", must[[]phonebooth.TaskID](t)(st.Prune(t.Context(), after(time.Minute), 1)), want)
 	}
-	prune(phonebooth.AttemptKey{TaskID: "t2", Number: 1})
+	prune("t2")
 	same(t, "events after the first batch", events(), []int64{11, 12, 13})
-	prune(phonebooth.AttemptKey{TaskID: "t1", Number: 1})
+	prune("t1")
 	prune()
 	same(t, "events after all batches", events(), []int64{13})
 	left := must[[]phonebooth.Task](t)(st.Tasks(t.Context(), store.TaskFilter{}))
