@@ -15,8 +15,8 @@ type counting struct {
 
 func (c counting) Devices() iter.Seq[phonebooth.Device] { return c.count(c.Lane.Devices()) }
 
-func (c counting) DevicesAfter(d phonebooth.Device) iter.Seq[phonebooth.Device] {
-	return c.count(c.Lane.DevicesAfter(d))
+func (c counting) DevicesAfter(id phonebooth.DeviceID) iter.Seq[phonebooth.Device] {
+	return c.count(c.Lane.DevicesAfter(id))
 }
 
 func (c counting) count(devices iter.Seq[phonebooth.Device]) iter.Seq[phonebooth.Device] {

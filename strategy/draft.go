@@ -41,7 +41,7 @@ func (d *Draft) Tasks() iter.Seq2[Task, iter.Seq[phonebooth.Device]] {
 			if !d.tasks[c.head.ID] && !yield(c.head, d.candidates(c, c.head.Failed)) {
 				return
 			}
-			if c.advance(c.lane.TasksAfter(c.head)) {
+			if c.advance(c.lane.TasksAfter(c.head.ID)) {
 				heap.Fix(&queue, 0)
 			} else {
 				heap.Pop(&queue)
@@ -131,7 +131,7 @@ func (d *Draft) unused(c *cursor) iter.Seq[phonebooth.Device] {
 					return
 				}
 			case leading:
-				c.leave(device)
+				c.behind = device.ID
 			}
 		}
 	}
@@ -141,22 +141,15 @@ func (d *Draft) unused(c *cursor) iter.Seq[phonebooth.Device] {
 type cursor struct {
 	lane   Lane
 	head   Task
-	behind *phonebooth.Device // the last of the used devices at the lane's beginning, nil when there is none
+	behind phonebooth.DeviceID // the last of the used devices at the lane's beginning, "" when there is none
 }
 
 // devices yields those that are not left behind.
 func (c *cursor) devices() iter.Seq[phonebooth.Device] {
-	if c.behind == nil {
+	if c.behind == "" {
 		return c.lane.Devices()
 	}
-	return c.lane.DevicesAfter(*c.behind)
-}
-
-func (c *cursor) leave(device phonebooth.Device) {
-	if c.behind == nil {
-		c.behind = new(phonebooth.Device)
-	}
-	*c.behind = device
+	return c.lane.DevicesAfter(c.behind)
 }
 
 // advance moves to the first of tasks; false when there is none.

@@ -23,11 +23,11 @@ type Lane interface {
 
 	// Tasks yields the queued tasks in the order of [Task.Compare].
 	Tasks() iter.Seq[Task]
-	// TasksAfter yields those that come after t, which is a task of this lane.
-	TasksAfter(t Task) iter.Seq[Task]
+	// TasksAfter yields those that come after the task, which is one of this lane.
+	TasksAfter(id phonebooth.TaskID) iter.Seq[Task]
 
 	// Devices yields the idle devices in the order of (RegisteredAt, ID).
 	Devices() iter.Seq[phonebooth.Device]
-	// DevicesAfter yields those that come after d, which is a device of this lane.
-	DevicesAfter(d phonebooth.Device) iter.Seq[phonebooth.Device]
+	// DevicesAfter yields those that come after the device, which is one of this lane.
+	DevicesAfter(id phonebooth.DeviceID) iter.Seq[phonebooth.Device]
 }

@@ -109,12 +109,12 @@ type watched struct {
 func (w watched) Tasks() iter.Seq[strategy.Task]       { return counted(w.Lane.Tasks(), w.looks) }
 func (w watched) Devices() iter.Seq[phonebooth.Device] { return counted(w.Lane.Devices(), w.looks) }
 
-func (w watched) TasksAfter(t strategy.Task) iter.Seq[strategy.Task] {
-	return counted(w.Lane.TasksAfter(t), w.looks)
+func (w watched) TasksAfter(id phonebooth.TaskID) iter.Seq[strategy.Task] {
+	return counted(w.Lane.TasksAfter(id), w.looks)
 }
 
-func (w watched) DevicesAfter(d phonebooth.Device) iter.Seq[phonebooth.Device] {
-	return counted(w.Lane.DevicesAfter(d), w.looks)
+func (w watched) DevicesAfter(id phonebooth.DeviceID) iter.Seq[phonebooth.Device] {
+	return counted(w.Lane.DevicesAfter(id), w.looks)
 }
 
 func counted[T any](all iter.Seq[T], looks *int) iter.Seq[T] {

@@ -165,9 +165,9 @@ func (l *lane) Tasks() iter.Seq[strategy.Task] {
 	}
 }
 
-// TasksAfter yields those behind t.
-func (l *lane) TasksAfter(t strategy.Task) iter.Seq[strategy.Task] {
-	after := l.index.tasks[t.ID]
+// TasksAfter yields those behind a task.
+func (l *lane) TasksAfter(id phonebooth.TaskID) iter.Seq[strategy.Task] {
+	after := l.index.tasks[id]
 	return func(yield func(strategy.Task) bool) {
 		l.tasks.AscendGreaterOrEqual(after.ranked(), func(r ranked) bool { return r.waiting == after || yield(l.index.task(r.waiting)) })
 	}
@@ -180,9 +180,9 @@ func (l *lane) Devices() iter.Seq[phonebooth.Device] {
 	}
 }
 
-// DevicesAfter yields those behind d.
-func (l *lane) DevicesAfter(d phonebooth.Device) iter.Seq[phonebooth.Device] {
-	after := l.index.devices[d.ID]
+// DevicesAfter yields those behind a device.
+func (l *lane) DevicesAfter(id phonebooth.DeviceID) iter.Seq[phonebooth.Device] {
+	after := l.index.devices[id]
 	return func(yield func(phonebooth.Device) bool) {
 		l.idle.AscendGreaterOrEqual(after, func(e *deviceRow) bool { return e == after || yield(e.row) })
 	}

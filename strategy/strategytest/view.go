@@ -58,18 +58,14 @@ type lane struct {
 func (l *lane) Constraints() phonebooth.Constraints  { return l.constraints }
 func (l *lane) Tasks() iter.Seq[strategy.Task]       { return slices.Values(l.tasks) }
 func (l *lane) Devices() iter.Seq[phonebooth.Device] { return slices.Values(l.devices) }
-func (l *lane) TasksAfter(t strategy.Task) iter.Seq[strategy.Task] {
-	return slices.Values(after(l.tasks, t, strategy.Task.Compare))
+func (l *lane) TasksAfter(id phonebooth.TaskID) iter.Seq[strategy.Task] {
+	return slices.Values(after(l.tasks, func(t strategy.Task) bool { return t.ID == id }))
 }
 
-func (l *lane) DevicesAfter(d phonebooth.Device) iter.Seq[phonebooth.Device] {
-	return slices.Values(after(l.devices, d, compareDevices))
+func (l *lane) DevicesAfter(id phonebooth.DeviceID) iter.Seq[phonebooth.Device] {
+	return slices.Values(after(l.devices, func(d phonebooth.Device) bool { return d.ID == id }))
 }
 
-func after[T any](sorted []T, mark T, compare func(a, b T) int) []T {
-	at, found := slices.BinarySearchFunc(sorted, mark, compare)
-	if found {
-		at++
-	}
-	return sorted[at:]
+func after[T any](sorted []T, mark func(T) bool) []T {
+	return sorted[slices.IndexFunc(sorted, mark)+1:]
 }
