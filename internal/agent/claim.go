@@ -28,8 +28,8 @@ func (a *Agent) claimWork(ctx, life context.Context) {
 		case <-ctx.Done():
 			continue
 		case <-current.done:
-			if current.idle { // a control plane that is about to stop answers so
-				sleep(ctx, a.timing.renewAgain())
+			if current.idle {
+				a.pauseAsking(ctx)
 			}
 		case <-a.pool.grown:
 			if a.pool.capacity() <= current.max {
@@ -37,6 +37,17 @@ func (a *Agent) claimWork(ctx, life context.Context) {
 			}
 		}
 		current = a.ask(ctx, life)
+	}
+}
+
+// pauseAsking waits a moment after a request that was answered at once without work. A control plane that is about to stop
+// answers so, and one that an older request of this agent reached after the newer one: when that older request brings
+// something, the pause is over.
+func (a *Agent) pauseAsking(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-a.pool.grown:
+	case <-time.After(a.timing.renewAgain()):
 	}
 }
 
