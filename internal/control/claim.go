@@ -36,14 +36,16 @@ type Claimed struct {
 }
 
 // Claim hands assignments to the host that owns them (S6.1). With none there it parks, until one is committed, the wait
-// ends, a cancellation concerns the host, a newer claim of it arrives, or the control plane stops: then the answer is empty. When the caller goes away
-// meanwhile, the host is deaf until it asks again.
+// ends, a cancellation concerns the host, a newer claim of it arrives, or the control plane stops: then the answer is empty.
+// When the caller goes away meanwhile, the host is deaf until it asks again.
 func (c *Control) Claim(ctx context.Context, by Caller, host phonebooth.HostID, req ClaimRequest) (ClaimAnswer, error) {
 	began := c.opts.Steady()
 	p := c.parks.enter(host)
 	defer c.parks.leave(host, p)
 	timer := time.NewTimer(min(req.Wait, c.longestWait()))
 	defer timer.Stop()
+	look := time.NewTicker(c.opts.Policy.ClaimWindow / 3)
+	defer look.Stop()
 	for {
 		parked := c.opts.Steady() - began // before what is left of a lease is counted, so never too long
 		got, polled, err := c.claimNow(ctx, by, host, req)
@@ -56,28 +58,42 @@ func (c *Control) Claim(ctx context.Context, by Caller, host phonebooth.HostID, 
 			}
 			return ClaimAnswer{Assignments: got}, c.addWorkflows(ctx, got)
 		}
-		select {
-		case <-p.work:
-		case <-p.renew:
-			return ClaimAnswer{Renew: true}, nil
-		case <-p.replaced:
-			return ClaimAnswer{}, nil
-		case <-timer.C:
-			return ClaimAnswer{}, nil
-		case <-c.parks.closed:
-			return ClaimAnswer{}, nil
-		case <-ctx.Done():
-			c.broken(ctx, by, host, p, polled)
-			return ClaimAnswer{}, ctx.Err()
+		for assigned := false; !assigned; {
+			select {
+			case <-p.work:
+				assigned = true
+			case <-look.C:
+				assigned = req.Max > 0 && c.hasAssigned(ctx, host)
+			case <-p.renew:
+				return ClaimAnswer{Renew: true}, nil
+			case <-p.replaced:
+				return ClaimAnswer{}, nil
+			case <-timer.C:
+				return ClaimAnswer{}, nil
+			case <-c.parks.closed:
+				return ClaimAnswer{}, nil
+			case <-ctx.Done():
+				c.broken(ctx, by, host, p, polled)
+				return ClaimAnswer{}, ctx.Err()
+			}
 		}
 	}
+}
+
+// hasAssigned reports whether an assignment waits that this process was not told of: another replica made it, or the
+// connection broke at its COMMIT. A store that is away is asked again.
+func (c *Control) hasAssigned(ctx context.Context, host phonebooth.HostID) bool {
+	attempts, err := c.store.LiveAttempts(ctx, host)
+	return err == nil && slices.ContainsFunc(attempts, func(a phonebooth.Attempt) bool { return a.State == phonebooth.AttemptAssigned })
 }
 
 // longestWait keeps a parked host from looking as if it had stopped asking.
 func (c *Control) longestWait() time.Duration { return c.opts.Policy.HostPolling * 25 / 30 }
 
 // claimNow claims what is there. polled is the time at which the host was noted as listening.
-func (c *Control) claimNow(ctx context.Context, by Caller, host phonebooth.HostID, req ClaimRequest) (got []Claimed, polled time.Time, err error) {
+func (c *Control) claimNow(ctx context.Context, by Caller, host phonebooth.HostID, req ClaimRequest) ([]Claimed, time.Time, error) {
+	var got []Claimed
+	var polled time.Time
 	claim := store.ClaimKey{HostID: host, ClaimID: req.ClaimID}
 	v := verb("claim", by)
 	v.Keys = fixed(store.Keys{
@@ -112,8 +128,10 @@ func (c *Control) claimNow(ctx context.Context, by Caller, host phonebooth.HostI
 		}
 		return change, nil
 	}
-	err = c.ledger.Do(ctx, v)
-	return got, polled, err
+	if err := c.ledger.Do(ctx, v); err != nil {
+		return nil, time.Time{}, err
+	}
+	return got, polled, nil
 }
 
 // again answers a repeated claim: those of its attempts that still live, with what is left of them, never more (S6.2).

@@ -82,8 +82,13 @@ func New(st store.Store, l *ledger.Ledger, blobs *blob.Store, opts Options) *Con
 // Policy is the lease protocol's numbers.
 func (c *Control) Policy() lifecycle.Policy { return c.opts.Policy }
 
+// readyTimeout is how long the store may take to prove that it is there.
+const readyTimeout = 2 * time.Second
+
 // Ready says whether requests can be answered: the store is there.
 func (c *Control) Ready(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, readyTimeout)
+	defer stop()
 	_, err := c.store.Now(ctx)
 	return answer(err, nil)
 }

@@ -90,7 +90,10 @@ func (c *Control) Start(ctx context.Context, by Caller, id phonebooth.HostID, re
 		}
 		return change, err
 	}
-	return h, held, answer(c.ledger.Do(ctx, v), nil)
+	if err := c.ledger.Do(ctx, v); err != nil {
+		return phonebooth.Host{}, nil, answer(err, nil)
+	}
+	return h, held, nil
 }
 
 // InventoryAnswer is what a host must know after its inventory: the ids of its devices by key, and the numbers that
@@ -136,7 +139,10 @@ func (c *Control) Inventory(ctx context.Context, by Caller, id phonebooth.HostID
 		}
 		return change, nil
 	}
-	return out, answer(c.ledger.Do(ctx, v), nil)
+	if err := c.ledger.Do(ctx, v); err != nil {
+		return InventoryAnswer{}, answer(err, nil)
+	}
+	return out, nil
 }
 
 func validSightings(seen []lifecycle.Sighting) error {

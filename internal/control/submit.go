@@ -50,7 +50,7 @@ func (c *Control) Submit(ctx context.Context, by Caller, spec phonebooth.TaskSpe
 		err = c.ledger.Do(ctx, v)
 	}
 	if err != nil {
-		return t, false, answer(err, nil)
+		return phonebooth.Task{}, false, answer(err, nil) // not t: the ledger may still be deciding
 	}
 	if earlier != "" {
 		t, err = c.replay(ctx, earlier, bodyHash)

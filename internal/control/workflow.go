@@ -35,7 +35,10 @@ func (c *Control) ApplyWorkflow(ctx context.Context, by Caller, name, source str
 	if errors.Is(err, store.ErrConstraint) { // another replica made that version in the meantime
 		err = c.ledger.Do(ctx, v)
 	}
-	return w, created, answer(err, nil)
+	if err != nil {
+		return phonebooth.Workflow{}, false, answer(err, nil)
+	}
+	return w, created, nil
 }
 
 // Workflow is one version of a workflow; version 0 is the newest.

@@ -34,6 +34,7 @@ type call struct {
 	description  string
 	access       access
 	lenient      bool     // accept what is not known, as agent calls do
+	parks        bool     // it may be kept waiting on purpose
 	status       int      // of success; 0: 200, or 204 without a body
 	codes        []string // of the problems that it may answer beside those of every call
 	responses    map[string]*huma.Response
@@ -57,7 +58,13 @@ func add[I, O any](s *Server, c call, handle func(context.Context, *I) (*O, erro
 	}
 	documentProblems(s.api, &op, c)
 	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
-		out, err := handle(ctx, in)
+		limit := callTimeout
+		if c.parks {
+			limit += parkTimeout
+		}
+		bounded, stop := context.WithTimeout(ctx, limit)
+		defer stop()
+		out, err := handle(bounded, in)
 		if err != nil {
 			return nil, s.refusal(ctx, err)
 		}
@@ -82,7 +89,9 @@ func (s *Server) authenticate(who access) func(huma.Context, func(huma.Context))
 }
 
 func (s *Server) allow(r *http.Request, who access) error {
-	caller, err := s.tokens.Authenticate(r.Context(), bearer(r))
+	ctx, stop := context.WithTimeout(r.Context(), callTimeout)
+	defer stop()
+	caller, err := s.tokens.Authenticate(ctx, bearer(r))
 	if err != nil {
 		return err
 	}

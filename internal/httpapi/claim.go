@@ -11,7 +11,7 @@ import (
 
 func (s *Server) registerClaims() {
 	add(s, call{
-		method: http.MethodPost, path: v1.PathAgentClaims, id: "claim", tag: "agent", access: onlyHost, lenient: true,
+		method: http.MethodPost, path: v1.PathAgentClaims, id: "claim", tag: "agent", access: onlyHost, lenient: true, parks: true,
 		summary: "Ask for work and wait for it",
 		description: "Answers at once when something is assigned to the host, else when it is, or empty after wait_ms, when a " +
 			"cancellation waits for one of the host's leases (renew then), when a newer claim of " +

@@ -15,6 +15,8 @@ const (
 	headerTimeout   = 10 * time.Second // to send a request's header
 	bodyTimeout     = 30 * time.Second // to send its body, from its header on
 	answerTimeout   = 60 * time.Second // to take an answer, from the request's header on; more than the longest parked claim
+	callTimeout     = 15 * time.Second // of ours, to find an answer: a database that hangs is one that is away
+	parkTimeout     = 25 * time.Second // the longest that a claim may ask to be parked
 	idleTimeout     = 2 * time.Minute
 	shutdownTimeout = 10 * time.Second // for answers under way when the server stops
 	maxHeaderBytes  = 64 << 10

@@ -118,7 +118,8 @@ func New(st store.Store, opts Options) *Ledger {
 // before Run.
 func (l *Ledger) Subscribe(fn func(Commit)) { l.subscribers = append(l.subscribers, fn) }
 
-// Do commits one verb. When ctx ends first its error is returned, and the verb may still be committed.
+// Do commits one verb. When ctx ends first its error is returned, and the verb may still be committed: then nothing that
+// Decide writes may be looked at.
 func (l *Ledger) Do(ctx context.Context, v Verb) error {
 	return l.DoAll(ctx, []Verb{v})[0]
 }
