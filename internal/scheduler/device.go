@@ -97,7 +97,7 @@ func (x *index) setIdle(d *deviceRow, idle bool) {
 		return
 	}
 	d.idle = idle
-	d.lanes = slices.DeleteFunc(d.lanes, func(l *lane) bool { return l.closed })
+	d.forgetClosed()
 	for _, l := range d.lanes {
 		if idle {
 			l.idle.ReplaceOrInsert(d)

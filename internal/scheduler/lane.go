@@ -77,13 +77,26 @@ func (x *index) laneOf(c phonebooth.Constraints) *lane {
 	x.lanes[key] = l
 	for d := range x.mayMatch(c) {
 		if d.known && c.Match(d.row) == phonebooth.Matches {
-			d.lanes = append(d.lanes, l)
+			d.join(l, len(x.lanes))
 			if d.idle {
 				l.idle.ReplaceOrInsert(d)
 			}
 		}
 	}
 	return l
+}
+
+// join adds l to the lanes of d. A device that never changes would never forget the closed ones by itself; open is how many
+// lanes there are.
+func (d *deviceRow) join(l *lane, open int) {
+	if len(d.lanes) >= 2*open {
+		d.forgetClosed()
+	}
+	d.lanes = append(d.lanes, l)
+}
+
+func (d *deviceRow) forgetClosed() {
+	d.lanes = slices.DeleteFunc(d.lanes, func(l *lane) bool { return l.closed })
 }
 
 // mayMatch narrows the devices that are worth a look, for constraints that name one or its host.

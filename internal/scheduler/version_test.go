@@ -34,6 +34,30 @@ func TestEmptyLanesAreKeptWithinABound(t *testing.T) {
 	}
 }
 
+func TestADeviceThatNeverChangesForgetsClosedLanes(t *testing.T) {
+	t.Parallel()
+	w, x, host := scene(t)
+	var tags []string
+	for i := range 11 {
+		tags = append(tags, numbered("tag", i))
+	}
+	w.sight(host, phone("p1"), phone("p2", tags...))
+	for i := range 1 << len(tags) { // each some of its tags
+		var some []string
+		for n, tag := range tags {
+			if i&(1<<n) != 0 {
+				some = append(some, tag)
+			}
+		}
+		id := w.submit(numbered("t", i), phonebooth.TaskSpec{Constraints: phonebooth.Constraints{Tags: some}})
+		w.must(lifecycle.Cancel(w.task(id), w.now))
+	}
+	d := x.devices[phonebooth.DeviceIDOf(host, "p2")]
+	if got, most := len(d.lanes), 2*(maxEmptyLanes+1); got > most {
+		t.Errorf("it names %d lanes, want at most %d", got, most)
+	}
+}
+
 // scene is an index that follows a world with two ready phones.
 func scene(t *testing.T) (*world, *index, phonebooth.HostID) {
 	t.Helper()
