@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
