@@ -13,6 +13,13 @@ import (
 	"github.com/phonebooth-dev/phonebooth"
 )
 
+// maxLog is how large the file of a log may grow: a program that writes faster than the control plane takes must not fill the
+// host's disk.
+const maxLog = 64 << 20
+
+// cutMark stands in a log where a part was dropped.
+const cutMark = "\n[phonebooth: a part of the log was dropped here: it grew faster than its host could send it]\n"
+
 const (
 	// chunk is how much of a log is in memory at most.
 	chunk = 256 << 10
@@ -22,14 +29,21 @@ const (
 	logPatience = 10 * time.Minute
 )
 
-// upload sends the log of one attempt, as it is written and after its end. Offsets count the bytes that the runner wrote;
-// what was sent twice is dropped by the receiver, and a gap is answered with where to go on.
+// upload sends the log of one attempt, as it is written and after its end. Offsets count all the bytes of the log; what was
+// sent twice is dropped by the receiver, and a gap is answered with where to go on. A file that has grown too large is
+// emptied, and a mark takes the place of what was not sent.
 type upload struct {
 	server  Server
 	leaseID string
 	path    string
 	pause   time.Duration // after a failure
-	offset  int64
+	limit   int64         // of the file
+	offset  int64         // of the next byte in the log
+
+	mu   sync.Mutex
+	at   int64 // of the next byte in the file
+	cuts int   // how often the file was emptied
+	lost bool  // something of the log was dropped just before at
 
 	finished chan struct{} // closed when no more will be written
 	finish   func()
@@ -39,10 +53,11 @@ type upload struct {
 // startUpload starts to send the log of l, until it is up or the agent ends.
 func (a *Agent) startUpload(life context.Context, l *lease) *upload {
 	u := &upload{
-		server: a.server, leaseID: l.LeaseID, path: logPath(l.dir), pause: a.timing.of30(time.Second),
+		server: a.server, leaseID: l.LeaseID, path: logPath(l.dir), pause: a.timing.of30(time.Second), limit: maxLog,
 		finished: make(chan struct{}), done: make(chan struct{}),
 	}
 	u.finish = sync.OnceFunc(func() { close(u.finished) })
+	a.deliveries.Go(func() { u.watchSize(life) })
 	a.deliveries.Go(func() {
 		defer close(u.done)
 		if err := u.run(life, a.timing.callTimeout()); err != nil && life.Err() == nil {
@@ -104,7 +119,7 @@ func (u *upload) run(ctx context.Context, callTimeout time.Duration) error {
 
 // step sends the next bytes, if there are any.
 func (u *upload) step(ctx context.Context, callTimeout time.Duration) (sent bool, err error) {
-	p, err := readAt(u.path, u.offset)
+	p, cuts, err := u.next()
 	if err != nil || len(p) == 0 {
 		return false, err
 	}
@@ -116,7 +131,7 @@ func (u *upload) step(ctx context.Context, callTimeout time.Duration) (sent bool
 		if parseErr != nil || next < 0 || next == u.offset {
 			return false, err // it asks for what it was given
 		}
-		u.offset = next
+		u.move(next, cuts, false)
 		return true, nil
 	}
 	if err != nil {
@@ -125,8 +140,65 @@ func (u *upload) step(ctx context.Context, callTimeout time.Duration) (sent bool
 	if answer.Next <= u.offset { // a receiver that takes nothing must not be asked in a loop
 		return false, errors.New("the control plane took nothing of the log")
 	}
-	u.offset = answer.Next
+	u.move(answer.Next, cuts, true)
 	return true, nil
+}
+
+// next is what to send: the mark of a cut, or the file's next bytes. cuts tells which file that was.
+func (u *upload) next() (p []byte, cuts int, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if info, err := os.Stat(u.path); err == nil && info.Size() < u.at { // emptied in a former life, or by the program
+		u.at, u.lost = 0, true
+	}
+	if u.lost {
+		return []byte(cutMark), u.cuts, nil
+	}
+	p, err = readAt(u.path, u.at)
+	return p, u.cuts, err
+}
+
+// move goes on at offset in the log, which is as far away in the file, unless that has been emptied meanwhile. taken says that
+// what next gave has arrived.
+func (u *upload) move(offset int64, cuts int, taken bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case u.cuts != cuts:
+	case u.lost:
+		u.lost = !taken
+	default:
+		u.at = max(u.at+offset-u.offset, 0)
+	}
+	u.offset = offset
+}
+
+// watchSize keeps the file from growing beyond its limit as long as somebody may write to it.
+func (u *upload) watchSize(ctx context.Context) {
+	tick := time.NewTicker(logPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-u.finished:
+			return
+		case <-tick.C:
+			u.cut()
+		}
+	}
+}
+
+// cut empties a file that is too large. The program goes on writing at its beginning, because it appends.
+func (u *upload) cut() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	info, err := os.Stat(u.path)
+	if err != nil || info.Size() <= u.limit || os.Truncate(u.path, 0) != nil {
+		return // there is none yet, it is small, or the next look will do
+	}
+	u.lost = u.lost || info.Size() > u.at
+	u.at, u.cuts = 0, u.cuts+1
 }
 
 // readAt reads up to one chunk. A file that is not there yet is empty.

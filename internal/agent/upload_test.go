@@ -1,0 +1,114 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
+)
+
+// shelf takes logs, after before was called.
+type shelf struct {
+	Server
+	log    []byte
+	before func()
+}
+
+func (s *shelf) AppendLog(_ context.Context, _ string, offset int64, p []byte) (v1.LogAnswer, error) {
+	if s.before != nil {
+		s.before()
+	}
+	if end := offset + int64(len(p)); end > int64(len(s.log)) {
+		s.log = append(s.log, p[int64(len(s.log))-offset:]...)
+	}
+	return v1.LogAnswer{Next: int64(len(s.log))}, nil
+}
+
+// written is a log file of which the program has the appending end, and its upload.
+func written(t *testing.T, s *shelf, limit int64) (*os.File, *upload) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() })
+	return file, &upload{server: s, path: path, limit: limit}
+}
+
+func drain(t *testing.T, u *upload) {
+	t.Helper()
+	for {
+		sent, err := u.step(t.Context(), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !sent {
+			return
+		}
+	}
+}
+
+func write(t *testing.T, file *os.File, p string) {
+	t.Helper()
+	if _, err := file.WriteString(p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestC37_ALogThatOutrunsItsUploadIsCutWithAMark(t *testing.T) {
+	t.Parallel()
+	s := &shelf{}
+	file, u := written(t, s, 1<<20)
+	write(t, file, "head\n")
+	drain(t, u)
+	write(t, file, strings.Repeat("x", 3<<20))
+	s.before = func() { // the program has written on while a chunk was on its way
+		s.before = nil
+		u.cut()
+		write(t, file, "tail\n")
+	}
+	drain(t, u)
+	if info, err := file.Stat(); err != nil || info.Size() > 1<<20 {
+		t.Errorf("the file has %d bytes, %v; want no more than the limit", info.Size(), err)
+	}
+	if want := "head\n" + strings.Repeat("x", chunk) + cutMark + "tail\n"; string(s.log) != want {
+		t.Errorf("the log has %d bytes, want the head, one chunk, the mark and the tail", len(s.log))
+	}
+}
+
+func TestC37_ALogThatWasSentIsLetGoWithoutAMark(t *testing.T) {
+	t.Parallel()
+	s := &shelf{}
+	file, u := written(t, s, 1<<20)
+	var want bytes.Buffer
+	for range 10 {
+		line := strings.Repeat("y", 300<<10) + "\n"
+		want.WriteString(line)
+		write(t, file, line)
+		drain(t, u)
+		u.cut()
+		if info, err := file.Stat(); err != nil || info.Size() > 2<<20 {
+			t.Fatalf("the file has %d bytes, %v", info.Size(), err)
+		}
+	}
+	if !bytes.Equal(s.log, want.Bytes()) || u.cuts == 0 {
+		t.Errorf("%d bytes arrived in %d cuts, want the %d that were written", len(s.log), u.cuts, want.Len())
+	}
+}
+
+func TestC37_ACutLogIsSentToItsEndByTheNextLife(t *testing.T) {
+	t.Parallel()
+	s := &shelf{log: bytes.Repeat([]byte("z"), 2<<20)} // what the former life had sent
+	file, u := written(t, s, 1<<20)
+	write(t, file, "what the cut file holds\n")
+	drain(t, u)
+	if !strings.HasSuffix(string(s.log), cutMark+"what the cut file holds\n") {
+		t.Errorf("the log ends with %q, want the mark and what was left", s.log[len(s.log)-60:])
+	}
+}
