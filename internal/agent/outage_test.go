@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 	"github.com/phonebooth-dev/phonebooth/internal/agent"
 	"github.com/phonebooth-dev/phonebooth/internal/agent/diskmap"
 )
@@ -83,6 +84,42 @@ func TestC36_AResultOutlivesTheAgent(t *testing.T) {
 	h.do(func() { h.down, a.expires = false, time.Now().Add(time.Minute) })
 	h.start(t, agent.Options{})
 	check(t, h.ended(t, a), "failed", "runner_failed")
+}
+
+func TestAReportThatIsRefusedForItsResultGoesWithoutIt(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1, agent.Options{})
+	h.do(func() {
+		h.refuse = func(r v1.ReportRequest) error {
+			if r.Result != nil {
+				return phonebooth.Errorf(phonebooth.TooLarge, "too_large", "the body is too large")
+			}
+			return nil
+		}
+	})
+	r := h.ended(t, h.goal("sim-1", "open Settings")) // which leaves a result
+	if check(t, r, "done", ""); !strings.Contains(r.Message, "the body is too large") {
+		t.Errorf("message = %q, want it to say why there is no result", r.Message)
+	}
+	h.condition(t, "sim-1", phonebooth.Ready)
+}
+
+func TestAReportThatNoControlPlaneWantsIsNotRepeatedForEver(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"lease_unknown", "not_claimed"} { // as after a restored backup
+		h := newHouse(t, 1, agent.Options{})
+		h.do(func() {
+			h.refuse = func(v1.ReportRequest) error {
+				h.inventory.Devices[0].Condition = "unconfirmed"
+				return phonebooth.Errorf(phonebooth.Conflict, code, "refused")
+			}
+		})
+		a := h.goal("sim-1", "print x")
+		h.condition(t, "sim-1", "unconfirmed")
+		h.condition(t, "sim-1", phonebooth.Ready) // the host lets go of it
+		h.do(func() { h.refuse, a.lost = nil, "ended" })
+		check(t, h.ended(t, h.goal("sim-1", "print y")), "done", "")
+	}
 }
 
 func TestAClaimWhoseAnswerWasLostIsGotAgain(t *testing.T) {

@@ -50,7 +50,7 @@ func (a *Agent) keep(p *parcel) {
 	}
 	if errors.Is(err, spool.ErrReported) {
 		a.log.Warn("the lease was reported before; the first report stands", p.lease.task()...)
-		err = nil
+		err = a.takeFirst(p)
 	}
 	if err != nil {
 		a.noRoom("spool", err)
@@ -58,6 +58,17 @@ func (a *Agent) keep(p *parcel) {
 	}
 	p.kept = true
 	p.lease.settled(a, func() { p.lease.spooled = true })
+}
+
+// takeFirst puts the report that is in the spool in the place of p's.
+func (a *Agent) takeFirst(p *parcel) error {
+	for _, pending := range a.spool.Pending() {
+		if pending.LeaseID == p.request.LeaseID {
+			p.request = v1.ReportRequest{}
+			return json.Unmarshal(pending.Body, &p.request)
+		}
+	}
+	return nil // it was answered meanwhile, and this one will be refused
 }
 
 // deliver sends a report until it is answered for good, and then lets the lease go.
@@ -73,6 +84,10 @@ func (a *Agent) deliver(life context.Context, p *parcel) {
 			a.delivered(life, p, err)
 			return
 		}
+		if p.lighten(err) {
+			a.log.Warn("the control plane cannot take the result; the report goes without it", append(p.lease.task(), "err", err)...)
+			continue
+		}
 		a.heed(err)
 		a.noteFailing(life, &failing, "report", err)
 		if !sleep(life, a.timing.pause()) {
@@ -80,6 +95,22 @@ func (a *Agent) deliver(life context.Context, p *parcel) {
 		}
 		a.keep(p)
 	}
+}
+
+// lighten leaves the result out of a report that was refused for what it holds: how the attempt ended must arrive. It reports
+// whether that makes a difference.
+func (p *parcel) lighten(err error) bool {
+	refusal, ok := errors.AsType[*phonebooth.Error](err)
+	if !ok || p.request.Result == nil {
+		return false
+	}
+	switch refusal.Kind {
+	case phonebooth.Malformed, phonebooth.Invalid, phonebooth.TooLarge:
+		p.request.Result = nil
+		p.request.Message = runner.Clean("the result could not be taken: "+refusal.Message+"\n"+p.request.Message, runner.MaxMessageBytes)
+		return true
+	}
+	return false
 }
 
 // send makes one call. refused says that the answer is final all the same: the control plane will never want this report.
@@ -92,7 +123,8 @@ func (a *Agent) send(life context.Context, p *parcel) (refused bool, err error) 
 	request.Seq, request.Condition, request.Reason = seq, runner.Clean(string(condition), 63), runner.Clean(reason, 1024)
 	_, err = a.server.Report(ctx, request)
 	switch phonebooth.CodeOf(err) {
-	case "report_conflict", "lease_lost", "lease_unknown": // unknown: a database was restored, or the task's time was up
+	// Unknown or not claimed: a database was restored, or the task's time was up.
+	case "report_conflict", "lease_lost", "lease_unknown", "not_claimed":
 		return true, err
 	}
 	return false, err

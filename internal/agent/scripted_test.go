@@ -34,6 +34,7 @@ type scripted struct {
 	claimMax    []int
 	parked      int
 	loseAnswers int // so many claims are carried out and not answered
+	refuse      func(v1.ReportRequest) error
 }
 
 // held is one attempt.
@@ -339,6 +340,11 @@ func (s *scripted) Report(_ context.Context, r v1.ReportRequest) (v1.ReportAnswe
 		return v1.ReportAnswer{}, err
 	}
 	defer s.changed()
+	if s.refuse != nil {
+		if err := s.refuse(r); err != nil {
+			return v1.ReportAnswer{}, err
+		}
+	}
 	h := s.leases[r.LeaseID]
 	if h.lost == "" && time.Now().After(h.expires.Add(s.policy.Grace)) {
 		h.lost = "expired"
