@@ -117,7 +117,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.home.copied() {
 		a.home.forget()
 	}
-	left := a.recover(life)
+	left := a.recover(ctx, life)
 	held, err := a.begin(ctx)
 	if err != nil || ctx.Err() != nil {
 		return err

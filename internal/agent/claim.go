@@ -117,7 +117,7 @@ func (a *Agent) accept(life context.Context, assignment v1.Assignment, sent time
 		begun:  lifecycle.BelieveClaim(sent, parked, 0).Fence,
 		belief: lifecycle.BelieveClaim(sent, parked, milliseconds(assignment.FenceMS)),
 		cookie: a.cookiePrefix() + rand.Text(),
-		dir:    filepath.Join(a.home.placeDir(), assignment.Task.ID+"."+rand.Text()),
+		dir:    filepath.Join(a.home.placeDir(), filepath.Base("/"+assignment.Task.ID)+"."+rand.Text()),
 	}
 	if !a.leases.add(l) {
 		stop(errors.New("the lease is held already"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth/internal/agent/minder"
@@ -13,7 +14,7 @@ import (
 // clean takes the hands of a lease off its device, after its run and beside its report. It tries until it has worked (C12):
 // meanwhile the device is unhealthy. When the agent stops before that, the journal keeps the entry for its next life.
 func (a *Agent) clean(life context.Context, l *lease) {
-	if !l.hands {
+	if !l.touched { // the device may be the next lease's already
 		l.settled(a, func() { l.clean = true })
 		return
 	}
@@ -25,11 +26,15 @@ func (a *Agent) clean(life context.Context, l *lease) {
 			break
 		}
 		a.log.Error("device cannot be cleaned", append(l.task(), "err", err)...)
-		a.pool.setTrouble(l.key(), "it could not be put in order after an attempt; the host tries again")
+		why, longest := "it could not be put in order after an attempt; the host tries again", a.timing.of30(5*time.Minute)
+		if errors.Is(err, errHeld) {
+			why, longest = othersHands, a.timing.heartbeat
+		}
+		a.pool.setTrouble(l.key(), why)
 		if !a.wait(pause) {
 			return
 		}
-		pause = min(2*pause, a.timing.of30(5*time.Minute))
+		pause = min(2*pause, longest)
 	}
 	if l.lock != nil {
 		if err := l.lock.release(); err != nil {
@@ -41,7 +46,7 @@ func (a *Agent) clean(life context.Context, l *lease) {
 	l.settled(a, func() { l.clean = true })
 }
 
-// cleanOnce closes the access and kills whatever still bears the lease's cookie.
+// cleanOnce closes the access, kills whatever still bears the lease's cookie, and looks whether anything else is in the way.
 func (a *Agent) cleanOnce(life context.Context, l *lease) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(life), closeLimit)
 	defer cancel()
@@ -55,6 +60,12 @@ func (a *Agent) cleanOnce(life context.Context, l *lease) error {
 		if _, err := minder.Sweep(ctx, l.cookie); err != nil {
 			errs = append(errs, err)
 		}
+	}
+	if slices.ContainsFunc(l.strays, minder.Record.Alive) {
+		errs = append(errs, minder.ErrLeft)
+	}
+	if l.barred != nil {
+		errs = append(errs, l.barred())
 	}
 	return errors.Join(errs...)
 }

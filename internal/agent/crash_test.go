@@ -239,6 +239,11 @@ func TestADeviceUnderATakenLockIsNotTouched(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, h.ended(t, h.goal("sim-1", "print never")), "abandoned", "try_again")
+	h.do(func() {
+		if got := h.conditionOf("sim-1"); got != phonebooth.Unhealthy {
+			t.Errorf("the report calls the device %s, want unhealthy: another attempt would be given back as well", got)
+		}
+	})
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}

@@ -22,12 +22,15 @@ type lease struct {
 	stop   context.CancelCauseFunc
 
 	// Set by the attempt's own goroutine, stage by stage, and read by it alone.
-	device    device      // as it was seen when the lease's hands were laid on it
-	hands     bool        // they were
-	journaled bool        // the journal has an entry
-	lock      *deviceLock // nil when it was not taken
-	ran       bool        // a program may have been started
-	log       *upload     // nil when there is none to send
+	device    device          // as it was seen when the lease's hands were laid on it
+	hands     bool            // they were
+	journaled bool            // the journal has an entry
+	touched   bool            // more than the lease itself may be on the device
+	lock      *deviceLock     // nil when it was not taken
+	barred    func() error    // tries to take the lock that another process held, and gives it back; nil when none did
+	ran       bool            // a program may have been started
+	strays    []minder.Record // processes of it that would not die
+	log       *upload         // nil when there is none to send
 
 	mu      sync.Mutex
 	belief  lifecycle.Belief

@@ -23,14 +23,24 @@ func (l *deviceLock) release() error {
 	return errors.Join(unix.Flock(int(l.file.Fd()), unix.LOCK_UN), l.file.Close())
 }
 
-// lockDevice takes the lock file of a device until it is released or this process ends. The file is never removed: that
+// tryLock takes a device's lock and gives it back.
+func tryLock(dir, key string) error {
+	lock, err := lockDevice(dir, key)
+	if err != nil {
+		return err
+	}
+	return lock.release()
+}
+
+// lockDevice takes the lock file of a device until it is released or this process and the minder that was
+// given the file have ended. The file is never removed: that
 // would let two hold two files of one name.
 func lockDevice(dir, key string) (*deviceLock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("lock the device: %w", err)
 	}
 	sum := sha256.Sum256([]byte(key))
-	file, err := os.OpenFile(filepath.Join(dir, hex.EncodeToString(sum[:12])+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(filepath.Join(dir, hex.EncodeToString(sum[:12])+".lock"), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the device: %w", err)
 	}

@@ -46,7 +46,9 @@ func (a *Agent) launch(l *lease, chosen runner.Registration) runner.Execute {
 		})
 		exit, _ := m.Wait(context.WithoutCancel(ctx)) // which cannot end, so there is no error
 		unhook()
-		a.log.Info("runner ended", append(l.task(), "cause", exit.Cause, "exit_code", exit.ExitCode, "signal", exit.Signal, "stray_killed", exit.StrayKilled)...)
+		l.strays = append(l.strays, exit.Strays...)
+		a.log.Info("runner ended", append(l.task(), "cause", exit.Cause, "exit_code", exit.ExitCode, "signal", exit.Signal,
+			"stray_killed", exit.StrayKilled, "stray_left", exit.StrayLeft)...)
 		evidence := a.evidence(runner.DidOf(ctx), exit, place, chosen.Runner)
 		if evidence.Did == runner.Nothing && evidence.NotStarted == "" {
 			evidence.Gone = a.gone(ctx, l)
@@ -63,10 +65,12 @@ func refused(err error) phonebooth.Report {
 	return runner.Failed("runner_misconfigured", "the runner has no command for this task")
 }
 
+const exitFile = "exit.json"
+
 // The files of one step of an attempt. Step 0 is a whole task.
 func stepDir(dir string, step int) string  { return filepath.Join(dir, "step-"+strconv.Itoa(step)) }
 func placeOf(dir string, step int) string  { return filepath.Join(stepDir(dir, step), "place") }
-func exitPath(dir string, step int) string { return filepath.Join(stepDir(dir, step), "exit.json") }
+func exitPath(dir string, step int) string { return filepath.Join(stepDir(dir, step), exitFile) }
 func logPath(dir string) string            { return filepath.Join(dir, "log") }
 
 // spec is what the minder is told.
@@ -74,7 +78,7 @@ func (a *Agent) spec(l *lease, chosen runner.Registration, w runner.Work, place 
 	ladder := command.Stop.WithDefaults()
 	return minder.Spec{
 		Argv: command.Argv, Dir: place.Dir, Env: runner.Environ(a.options.Environ, w, place, command.Env, l.reach().Env()),
-		LogPath: logPath(l.dir), ExitPath: exitPath(l.dir, w.Step), Cookie: l.cookie,
+		LogPath: logPath(l.dir), ExitPath: exitPath(l.dir, w.Step), Cookie: l.cookie, Lock: l.lock.file,
 		Deadline: l.fence(), Ladder: minder.Ladder{First: ladder.First, Grace: ladder.Grace, TermGrace: ladder.TermGrace},
 		Journal: func(r minder.Record) error {
 			return a.journal.Update(l.LeaseID, func(e *journal.Entry) {

@@ -18,15 +18,15 @@ import (
 )
 
 // recover ends what a former life left: it kills, and writes reports. Nothing of it needs the control plane. It returns a
-// parcel for every report that is to be sent.
-func (a *Agent) recover(ctx context.Context) []*parcel {
+// parcel for every report that is to be sent. When ctx ends the agent is stopping; what is begun is done all the same.
+func (a *Agent) recover(ctx, life context.Context) []*parcel {
 	if len(a.journal.Quarantined()) > 0 {
-		a.log.Error("a journal entry could not be read; everything that this host's agents ever started is killed")
-		if _, err := minder.SweepPrefix(ctx, a.cookiePrefix()); err != nil {
-			a.log.Error("processes of a lost attempt may be left", "err", err)
-		}
+		a.killAll(ctx)
 	}
-	left := a.killLeftovers(ctx)
+	for _, bad := range a.spool.Quarantined() {
+		a.log.Error("a report in the spool could not be read", "reason", bad.Reason)
+	}
+	left := a.killLeftovers(life)
 	sent := map[string]bool{}
 	var parcels []*parcel
 	for _, pending := range a.spool.Pending() {
@@ -41,7 +41,7 @@ func (a *Agent) recover(ctx context.Context) []*parcel {
 	}
 	for _, l := range left {
 		if !sent[l.LeaseID] {
-			p := &parcel{lease: l.lease, request: requestOf(l.LeaseID, a.outcomeOf(ctx, l))}
+			p := &parcel{lease: l.lease, request: requestOf(l.LeaseID, a.outcomeOf(life, l))}
 			a.keep(p)
 			parcels = append(parcels, p)
 		} else {
@@ -55,11 +55,26 @@ func (a *Agent) recover(ctx context.Context) []*parcel {
 	return parcels
 }
 
+// killAll ends everything that this host's agents ever started, because it is not known any more on which device that is.
+// No device is told of before it is dead.
+func (a *Agent) killAll(ctx context.Context) {
+	a.log.Error("a journal entry could not be read; everything that this host's agents ever started is killed")
+	for {
+		_, err := minder.SweepPrefix(ctx, a.cookiePrefix())
+		if err == nil {
+			return
+		}
+		a.log.Error("processes of a lost attempt are left", "err", err)
+		if !sleep(ctx, a.timing.pause()) {
+			return
+		}
+	}
+}
+
 // leftover is a lease of a former life.
 type leftover struct {
 	*lease
 	phase string
-	err   error // something of it may be alive
 }
 
 // killers is how many leftovers are killed at a time: each reads the whole process table again and again.
@@ -84,7 +99,7 @@ func (a *Agent) killLeftovers(ctx context.Context) []*leftover {
 
 func (a *Agent) killLeftover(ctx context.Context, e journal.Entry) *leftover {
 	l := &leftover{phase: e.Phase, lease: &lease{
-		cookie: e.Cookie, dir: e.WorkDir, stop: func(error) {}, hands: true, ran: true, journaled: true,
+		cookie: e.Cookie, dir: e.WorkDir, stop: func(error) {}, hands: true, touched: true, ran: true, journaled: true,
 	}}
 	if err := json.Unmarshal(e.Assignment, &l.Assignment); err != nil {
 		a.log.Error("a journal entry has no assignment", "err", err)
@@ -92,8 +107,24 @@ func (a *Agent) killLeftover(ctx context.Context, e journal.Entry) *leftover {
 	l.LeaseID = e.LeaseID
 	killed, err := minder.KillLeftovers(ctx, minder.Record{PID: e.MinderPID, Start: e.MinderStart, BootID: e.BootID, Cookie: e.Cookie})
 	a.log.Info("attempt of a former life", append(l.task(), "phase", e.Phase, "killed", killed, "err", err)...)
-	l.err, l.clean = err, err == nil
+	l.strays = straysIn(l.dir)
+	l.clean = err == nil && !slices.ContainsFunc(l.strays, minder.Record.Alive)
 	return l
+}
+
+// straysIn lists what the minders of an attempt could not kill.
+func straysIn(dir string) []minder.Record {
+	steps, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // it had not come so far
+	}
+	var strays []minder.Record
+	for _, step := range steps {
+		if exit, err := minder.ReadExit(filepath.Join(dir, step.Name(), exitFile)); err == nil {
+			strays = append(strays, exit.Strays...)
+		}
+	}
+	return strays
 }
 
 // leftoverOf is the lease that a report in the spool belongs to.

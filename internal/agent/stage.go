@@ -47,14 +47,21 @@ func (a *Agent) locked(next stage) stage {
 			dir, name = a.options.LockDir, l.device.bridge+":"+shared
 		}
 		lock, err := lockDevice(dir, name)
+		if errors.Is(err, errHeld) {
+			l.touched, l.barred = true, func() error { return tryLock(dir, name) }
+			a.pool.setTrouble(l.key(), othersHands) // until it is free, other attempts would be given back as well
+			return runner.GivenBack("try_again", othersHands)
+		}
 		if err != nil {
 			a.noRoom("device lock", err)
-			return runner.GivenBack("try_again", "another process on this machine has its hands on the device")
+			return runner.GivenBack("try_again", "the host could not lock the device")
 		}
 		l.lock = lock
 		return next(ctx, l)
 	}
 }
+
+const othersHands = "another process on this machine has its hands on the device"
 
 // openLimit bounds the opening of an access, and closeLimit its closing.
 const (
@@ -65,6 +72,7 @@ const (
 // opened gives the lease access to its device, and cuts it as soon as the run has ended.
 func (a *Agent) opened(next stage) stage {
 	return func(ctx context.Context, l *lease) phonebooth.Report {
+		l.touched = true
 		a.pool.handle(l.key(), func(h *lifecycle.Hands) { h.Gate = true })
 		opening, cancel := context.WithTimeout(ctx, openLimit)
 		defer cancel()

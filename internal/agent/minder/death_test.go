@@ -9,11 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/phonebooth-dev/phonebooth/internal/agent/minder"
 	"github.com/phonebooth-dev/phonebooth/internal/boottime"
@@ -234,4 +237,33 @@ func TestOrphansThatEndAreReapedWhileTheRunnerRuns(t *testing.T) {
 	if !alive(m.Runner()) {
 		t.Error("the runner is dead, want it running")
 	}
+}
+
+func TestALockOutlivesAnAgentThatDies(t *testing.T) {
+	t.Parallel()
+	spec := script(t, `exec sleep 1000`)
+	path := filepath.Join(t.TempDir(), "lock")
+	open := func() *os.File {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	spec.Lock = open()
+	if err := unix.Flock(int(spec.Lock.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	m := start(t, spec)
+	if err := spec.Lock.Close(); err != nil { // as the agent's death does
+		t.Fatal(err)
+	}
+	other := open()
+	t.Cleanup(func() { _ = other.Close() })
+	if err := unix.Flock(int(other.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) {
+		t.Errorf("locking under a live runner: %v, want it refused", err)
+	}
+	m.Kill()
+	wait(t, m, spec)
+	eventually(t, "the lock is free", func() bool { return unix.Flock(int(other.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil })
 }

@@ -35,6 +35,7 @@ type quarry func([]process) []process
 type hunt struct {
 	find   quarry
 	killed map[identity]bool
+	left   []identity // what the last strike found alive
 }
 
 func newHunt(find quarry) *hunt { return &hunt{find: find, killed: make(map[identity]bool)} }
@@ -45,17 +46,17 @@ func (h *hunt) strike() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	alive := 0
+	h.left = nil
 	for _, p := range h.find(table) {
 		if p.dead || p.pid == os.Getpid() || p.pid <= 1 {
 			continue
 		}
-		alive++
+		h.left = append(h.left, p.identity)
 		if kill(p) {
 			h.killed[p.identity] = true
 		}
 	}
-	return alive, nil
+	return len(h.left), nil
 }
 
 // run strikes until nothing is found any more, or the limit or ctx ends it. between is

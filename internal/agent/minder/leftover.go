@@ -8,22 +8,22 @@ import (
 	"github.com/phonebooth-dev/phonebooth/internal/boottime"
 )
 
-// Record is what tells a minder from every other process, on a disk and over restarts.
+// Record is what tells a process, a minder most of all, from every other one, on a disk and over restarts.
 type Record struct {
-	PID    int    // 0: none was started
-	Start  uint64 // the system's own measure; equal is all that counts
-	BootID string
-	Cookie string
+	PID    int    `json:"pid"`   // 0: none was started
+	Start  uint64 `json:"start"` // the system's own measure; equal is all that counts
+	BootID string `json:"boot_id"`
+	Cookie string `json:"cookie,omitempty"` // of a minder's runner
 }
 
-// Alive says whether the process with this id, start and boot runs now. Of another
-// boot nothing is alive, and a later process with the same id is another one.
-func Alive(pid int, start uint64, bootID string) bool {
-	if pid <= 0 || bootID != boottime.BootID() {
+// Alive says whether the process runs now. Of another boot nothing is alive, and a later
+// process with the same id is another one.
+func (r Record) Alive() bool {
+	if r.PID <= 0 || r.BootID != boottime.BootID() {
 		return false
 	}
-	p, found := lookUp(pid)
-	return found && p.start == start && !p.dead
+	p, found := lookUp(r.PID)
+	return found && p.start == r.Start && !p.dead
 }
 
 // leftoverPatience is how long a minder that lost its agent may take to kill and to
@@ -55,10 +55,10 @@ func KillLeftovers(ctx context.Context, r Record) (killed int, err error) {
 func awaitDeath(ctx context.Context, r Record, d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	for Alive(r.PID, r.Start, r.BootID) {
+	for r.Alive() {
 		select {
 		case <-ctx.Done():
-			return !Alive(r.PID, r.Start, r.BootID)
+			return !r.Alive()
 		case <-time.After(huntPause):
 		}
 	}

@@ -68,6 +68,9 @@ type Spec struct {
 	ExitPath string // the exit file; an older one is removed
 	Cookie   string // cannot be guessed; differs between attempts
 
+	// Lock is a file that the minder holds open until its end, so that a lock on it outlives an agent that dies. May be nil.
+	Lock *os.File
+
 	Deadline time.Duration // the first deadline, in lease time
 	Ladder   Ladder        // how Stop ends it
 
@@ -123,8 +126,9 @@ type Exit struct {
 	BootID  string        `json:"boot_id,omitempty"`
 	Wall    time.Time     `json:"wall"`
 
-	StrayKilled int `json:"stray_killed"` // processes that outlived the runner and were killed
-	StrayLeft   int `json:"stray_left"`   // processes that would not die: the device is not free
+	StrayKilled int      `json:"stray_killed"`     // processes that outlived the runner and were killed
+	StrayLeft   int      `json:"stray_left"`       // processes that would not die: the device is not free
+	Strays      []Record `json:"strays,omitempty"` // which those were, where a minder saw them: until they are dead it is not free
 }
 
 // ReadExit reads an exit file. The error is fs.ErrNotExist when no minder has finished

@@ -110,6 +110,9 @@ func (m *Minder) spawn() error {
 		ExtraFiles:  []*os.File{tell},                   // eventFD
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // out of the reach of the terminal's signals
 	}
+	if m.spec.Lock != nil {
+		m.process.ExtraFiles = append(m.process.ExtraFiles, m.spec.Lock)
+	}
 	if err := m.process.Start(); err != nil {
 		_ = control.Close()
 		_ = events.Close()

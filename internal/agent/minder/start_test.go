@@ -128,24 +128,24 @@ func TestTheRecordIsWrittenBeforeTheRunnerRuns(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(spec.Dir, "ran")); err == nil {
 			t.Error("the runner ran before its minder was written down")
 		}
-		if !minder.Alive(r.PID, r.Start, r.BootID) || r.Cookie != spec.Cookie {
+		if !r.Alive() || r.Cookie != spec.Cookie {
 			t.Errorf("record = %+v, want a live minder and the cookie", r)
 		}
 		return nil
 	}
 	m := start(t, spec)
 	r := m.Record()
-	if !minder.Alive(r.PID, r.Start, r.BootID) || r.PID != m.PID() {
+	if !r.Alive() || r.PID != m.PID() {
 		t.Errorf("Record() = %+v, want that of the live minder %d", r, m.PID())
 	}
-	if minder.Alive(r.PID, r.Start+1, r.BootID) || minder.Alive(r.PID, r.Start, "another boot") || minder.Alive(0, 0, r.BootID) {
+	if (minder.Record{PID: r.PID, Start: r.Start + 1, BootID: r.BootID}).Alive() || (minder.Record{PID: r.PID, Start: r.Start, BootID: "another boot"}).Alive() || (minder.Record{BootID: r.BootID}).Alive() {
 		t.Error("Alive is true for a later process, another boot or no process; want false")
 	}
 	m.Kill()
 	if exit := wait(t, m, spec); exit.Cause != minder.Killed {
 		t.Errorf("exit = %+v, want killed", exit)
 	}
-	if minder.Alive(r.PID, r.Start, r.BootID) {
+	if r.Alive() {
 		t.Error("Alive is true after the minder's end")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/phonebooth-dev/phonebooth/internal/boottime"
 )
 
 // look is how often lease time is compared with the deadline at the least: a timer
@@ -205,6 +207,9 @@ func (w *watch) conclude(status syscall.WaitStatus) *Exit {
 		left = max(left, 1) // unknown is not free
 	}
 	e.StrayLeft = left
+	for _, p := range w.hunt.left {
+		e.Strays = append(e.Strays, Record{PID: p.pid, Start: p.start, BootID: boottime.BootID()})
+	}
 	for p := range w.hunt.killed {
 		if p.pid != w.runner {
 			e.StrayKilled++
