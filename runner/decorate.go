@@ -19,9 +19,12 @@ func Named(next Execute, r Registration) Execute {
 // look is how often steady time is compared with a due time at the least: a timer stands still while the machine sleeps.
 const look = 250 * time.Millisecond
 
-// Until ends what next does when the steady clock now reaches due, for the reason did.
+// Until ends what next does when the steady clock now reaches due, for the reason did. From due on next is not begun.
 func Until(next Execute, now func() time.Duration, due time.Duration, did Did) Execute {
 	return func(ctx context.Context, w Work) phonebooth.Report {
+		if now() >= due {
+			return did.Report()
+		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		watched := make(chan struct{})

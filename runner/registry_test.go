@@ -89,6 +89,16 @@ func TestProgramRefusesAGoalThatCouldBeAnOption(t *testing.T) {
 	}
 }
 
+func TestUntilBeginsNothingWhenTheTimeIsUp(t *testing.T) {
+	t.Parallel()
+	begun := false
+	next := func(context.Context, runner.Work) phonebooth.Report { begun = true; return phonebooth.Report{} }
+	now := func() time.Duration { return time.Minute }
+	if r := runner.Until(next, now, time.Minute, runner.TimedOut)(t.Context(), runner.Work{Step: 2}); begun || r.Failure.Code != "timeout" {
+		t.Errorf("begun: %v, ended with %q; want a timeout and no beginning", begun, r.Failure.Code)
+	}
+}
+
 func TestUntilEndsAtTheDueTimeAlsoWhenTheClockLeaps(t *testing.T) {
 	t.Parallel()
 	for name, leap := range map[string]time.Duration{"in its own time": 0, "after a sleep of the machine": time.Hour} {
