@@ -57,6 +57,8 @@ type Options struct {
 	CallTimeout time.Duration
 	// ShellTimeout bounds one shell command; one minute if zero.
 	ShellTimeout time.Duration
+	// Dial connects to the server; nil: as package net does it. What Client.Open returns is what it returned.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Client asks one adb server.
@@ -79,10 +81,12 @@ func New(addr Address, o Options) *Client {
 			*d.value = d.zero
 		}
 	}
+	if o.Dial == nil {
+		o.Dial = new(net.Dialer).DialContext
+	}
 	addr = addr.orDefault()
 	return &Client{addr: addr, options: o, dial: func(ctx context.Context) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, addr.network, addr.target)
+		return o.Dial(ctx, addr.network, addr.target)
 	}}
 }
 
@@ -91,7 +95,7 @@ func (c *Client) Address() Address { return c.addr }
 
 // Version is the server's protocol version, the number behind the dots of "1.0.41".
 func (c *Client) Version(ctx context.Context) (int, error) {
-	text, err := c.query(ctx, "host:version")
+	text, err := c.Query(ctx, "host:version")
 	if err != nil {
 		return 0, err
 	}
@@ -104,7 +108,7 @@ func (c *Client) Version(ctx context.Context) (int, error) {
 
 // Devices lists every transport the server knows, in its order and whatever its state.
 func (c *Client) Devices(ctx context.Context) ([]Device, error) {
-	list, err := c.query(ctx, "host:devices-l")
+	list, err := c.Query(ctx, "host:devices-l")
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +118,7 @@ func (c *Client) Devices(ctx context.Context) ([]Device, error) {
 // Features lists what d's side can do, such as "shell_v2". The server keeps it from the time d was
 // attached; d itself is not asked.
 func (c *Client) Features(ctx context.Context, d Device) ([]string, error) {
-	text, err := c.query(ctx, fmt.Sprintf("host-transport-id:%d:features", d.TransportID))
+	text, err := c.Query(ctx, fmt.Sprintf("host-transport-id:%d:features", d.TransportID))
 	if err != nil || text == "" {
 		return nil, err
 	}
@@ -145,8 +149,8 @@ func (c *Client) Open(ctx context.Context, d Device, service string) (net.Conn, 
 	return conn, nil
 }
 
-// query sends one request and reads its one answer.
-func (c *Client) query(ctx context.Context, request string) (string, error) {
+// Query sends one request and reads its one answer. Of a request that the server refuses the error is a *Refusal.
+func (c *Client) Query(ctx context.Context, request string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	defer cancel()
 	conn, err := c.connect(ctx)
@@ -158,7 +162,7 @@ func (c *Client) query(ctx context.Context, request string) (string, error) {
 	if err := ask(conn, request); err != nil {
 		return "", explain(ctx, err)
 	}
-	text, err := readBlock(conn)
+	text, err := ReadBlock(conn)
 	if err != nil {
 		return "", explain(ctx, fmt.Errorf("reading the answer to %s: %w", request, err))
 	}
@@ -202,7 +206,7 @@ func ask(conn io.ReadWriter, request string) error {
 	case "OKAY":
 		return nil
 	case "FAIL":
-		message, err := readBlock(conn)
+		message, err := ReadBlock(conn)
 		if err != nil {
 			return fmt.Errorf("reading why %s was refused: %w", requestName(request), err)
 		}
@@ -221,8 +225,8 @@ func requestName(request string) string {
 	return request
 }
 
-// readBlock reads four hexadecimal digits and as many bytes as they say.
-func readBlock(r io.Reader) (string, error) {
+// ReadBlock reads four hexadecimal digits and as many bytes as they say.
+func ReadBlock(r io.Reader) (string, error) {
 	var digits [4]byte
 	if _, err := io.ReadFull(r, digits[:]); err != nil {
 		return "", fmt.Errorf("reading a length: %w", err)

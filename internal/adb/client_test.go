@@ -24,7 +24,7 @@ func scripted(o Options, serve func(conn net.Conn, request string) bool) *Client
 		go func() {
 			defer theirs.Close()
 			for {
-				request, err := readBlock(theirs)
+				request, err := ReadBlock(theirs)
 				if err != nil || !serve(theirs, request) {
 					return
 				}

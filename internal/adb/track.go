@@ -54,6 +54,17 @@ func (c *Client) Track(ctx context.Context, changed func([]Device)) error {
 	}
 }
 
+// Follow is Track without its patience: it returns as soon as the server is lost, and says why. Transport ids
+// mean nothing after that.
+func (c *Client) Follow(ctx context.Context, changed func([]Device)) error {
+	t := tracker{client: c, changed: changed}
+	err := t.follow(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
 // errStreamEnded says that the server closed the stream of announcements.
 var errStreamEnded = errors.New("adb server ended the announcements")
 
@@ -126,7 +137,7 @@ func (c *Client) announcements(ctx context.Context) (woken, ended chan struct{},
 		defer conn.Close()
 		defer closeWith(ctx, conn)()
 		for {
-			if _, err := readBlock(conn); err != nil {
+			if _, err := ReadBlock(conn); err != nil {
 				return
 			}
 			select {
