@@ -3,6 +3,7 @@ package adb_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -83,6 +84,72 @@ func TestC31_StatesAreShownAsTheyAre(t *testing.T) {
 	shows("booting")
 	phone.SetProperty("sys.boot_completed", "1")
 	shows(phonebooth.Ready)
+}
+
+func TestC28_EachOfTwoPhonesWithOneSerialNumberGetsItsOwnTasks(t *testing.T) {
+	t.Parallel()
+	srv := adbtest.NewServer(t)
+	b := newBridge(t, srv)
+	w := bridgetest.Watch(t, b)
+	phones := map[string]*simdevice.Phone{} // by serial
+	for range 2 {
+		phone := simdevice.New(simdevice.Options{Serial: "0123456789ABCDEF"})
+		phones[srv.Connect(t, phone)] = phone
+	}
+	list := w.Until(t, "two ready devices", func(list []bridge.Device) bool {
+		return len(list) == 2 && list[0].Condition == phonebooth.Ready && list[1].Condition == phonebooth.Ready
+	})
+	t.Cleanup(func() { // the programs have ended
+		for serial, phone := range phones {
+			ran := 0
+			for _, c := range phone.Commands() {
+				if strings.Contains(c.Line, "input tap") {
+					ran++
+					if !strings.Contains(c.Line, serial) {
+						t.Errorf("the phone at %s ran %q", serial, c.Line)
+					}
+				}
+			}
+			if ran != 1 {
+				t.Errorf("the phone at %s ran %d tasks, want its own", serial, ran)
+			}
+		}
+	})
+	for _, d := range list {
+		access, err := b.Open(t.Context(), d.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runnertest.Run(t, runnertest.Harness{
+			Registration: preset.All()[0], Env: access.Env(),
+			Really: map[string]phonebooth.Outcome{"input tap " + d.Name: phonebooth.OutcomeDone},
+		})
+	}
+}
+
+// A real server without USB cannot show a phone on USB and on the network; package internal/adb merges those in its tests.
+func TestC29_APhoneThatIsAttachedTwiceIsNeverTwoCandidates(t *testing.T) {
+	t.Parallel()
+	srv := adbtest.NewServer(t)
+	b := newBridge(t, srv)
+	w := bridgetest.Watch(t, b)
+	phone := simdevice.New(simdevice.Options{Serial: "PHONE1"})
+	first, second := srv.Connect(t, phone), adbtest.Serve(t, phone)
+	w.Until(t, "the phone", func(list []bridge.Device) bool { return len(list) == 1 && list[0].Condition == phonebooth.Ready })
+	srv.Attach(t, second)
+	list := w.Until(t, "two devices that may be one", func(list []bridge.Device) bool {
+		if len(list) == 2 && list[0].Condition == phonebooth.Ready && list[1].Condition == phonebooth.Ready {
+			t.Errorf("both are ready: %+v", list)
+		}
+		return len(list) == 2 && list[0].Condition == phonebooth.Ambiguous && list[1].Condition == phonebooth.Ambiguous
+	})
+	for _, d := range list {
+		if _, err := b.Open(t.Context(), d.Key); !errors.Is(err, bridge.ErrGone) {
+			t.Errorf("opening %s: %v, want ErrGone", d.Key, err)
+		}
+	}
+	srv.Detach(t, first)
+	w.Until(t, "the one device again", func(list []bridge.Device) bool { return len(list) == 1 && list[0].Condition == phonebooth.Ready })
 }
 
 func TestTagsSayWhatADeviceIs(t *testing.T) {
