@@ -32,8 +32,17 @@ const (
 	WorkflowApplied     EventKind = "workflow.applied"
 )
 
+// EventKinds lists every kind of event.
+func EventKinds() []EventKind {
+	return []EventKind{
+		TaskSubmitted, TaskAssigned, TaskDispatched, TaskRequeued, TaskCancelRequested, TaskDone, TaskFailed, TaskCancelled,
+		AttemptLateReport, DeviceRegistered, DeviceChanged, DeviceHeld, DeviceUnheld, HostEnrolled, HostStarted, HostSilent, HostHeard,
+		HostDeaf, HostListening, HostDraining, HostResumed, HostRemoved, WorkflowApplied,
+	}
+}
+
 // Event is one line of the append-only record: the audit log, the live feed and the scheduler's alarm clock are this one
-// thing. It names the rows that changed with it; whoever follows reads those, newest revision first come.
+// thing. It names the rows that changed with it; whoever follows reads those.
 type Event struct {
 	Pos       int64 // gap-free, in the order of commits; the number to resume from
 	At        time.Time

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -50,6 +51,9 @@ func (in *eventsInput) filter() store.EventFilter {
 }
 
 func (s *Server) readEvents(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
+	if kinds := phonebooth.EventKinds(); in.Kind != "" && !slices.Contains(kinds, phonebooth.EventKind(in.Kind)) {
+		return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid", "there is no such kind of event; there are: %v", kinds).With("pointer", "kind")
+	}
 	if strings.Contains(in.Accept, eventStream) {
 		return s.followEvents(ctx, in)
 	}
