@@ -18,6 +18,8 @@ type Program struct {
 	Stop  Ladder
 	Exits map[int]string // exit codes that mean something else than in the contract: a code of section 6, or "done"
 	Other string         // the code for every exit code that is neither in Exits nor 0; "": as in the contract
+
+	MaxGoal int // bytes of a goal that the program can carry, if that is less than a task may have; 0: as many
 }
 
 // Validate refuses a program that cannot be run, or not safely.
@@ -43,8 +45,11 @@ func (p Program) Validate() error {
 	return nil
 }
 
-// Command puts the goal and the serial in their places.
+// Command puts the goal and the serial in their places. A goal that is too long is refused as invalid_task.
 func (p Program) Command(w Work) (Command, error) {
+	if p.MaxGoal > 0 && len(w.Goal) > p.MaxGoal {
+		return Command{}, phonebooth.Errorf(phonebooth.Invalid, "invalid_task", "this runner takes goals of at most %d bytes", p.MaxGoal)
+	}
 	fill := strings.NewReplacer("{goal}", w.Goal, "{serial}", w.Serial)
 	argv := make([]string, len(p.Argv))
 	for i, arg := range p.Argv {

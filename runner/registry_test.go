@@ -99,6 +99,17 @@ func TestUntilBeginsNothingWhenTheTimeIsUp(t *testing.T) {
 	}
 }
 
+func TestProgramRefusesAGoalThatItCannotCarry(t *testing.T) {
+	t.Parallel()
+	p := runner.Program{Argv: []string{"run", "--goal={goal}"}, MaxGoal: 4}
+	if c, err := p.Command(runner.Work{Goal: "four"}); err != nil || c.Argv[1] != "--goal=four" {
+		t.Errorf("got %+v, %v, want the goal of four bytes taken", c, err)
+	}
+	if _, err := p.Command(runner.Work{Goal: "fives"}); phonebooth.CodeOf(err) != "invalid_task" {
+		t.Errorf("got %v, want invalid_task", err)
+	}
+}
+
 func TestUntilEndsAtTheDueTimeAlsoWhenTheClockLeaps(t *testing.T) {
 	t.Parallel()
 	for name, leap := range map[string]time.Duration{"in its own time": 0, "after a sleep of the machine": time.Hour} {

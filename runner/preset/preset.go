@@ -2,7 +2,8 @@
 //
 // adb-shell: the goal is a command line for the shell of the leased Android device. The adb program of the host runs it;
 // the bridge's ANDROID_SERIAL says on which device. The attempt is done when the command ends with 0, and failed with
-// any other exit code, which is then the last line of the log. It needs Android 7: older phones do not tell exit codes.
+// any other exit code, which is then the last line of the log. It needs Android 7: older phones do not tell exit codes. A
+// goal of more than 64,000 bytes is refused, since adb cannot carry it.
 //
 // A program whose preset is not here is configured on the host: see package runner/command.
 package preset
@@ -26,6 +27,8 @@ func All() []runner.Registration {
 			Stop:  runner.Ladder{First: syscall.SIGINT, Grace: 2 * time.Second, TermGrace: time.Second},
 			Exits: map[int]string{217: "done", 0: "device_lost"},
 			Other: "runner_failed",
+			// adb carries less than 64 KiB of command line, and says no more than "closed" of a longer one.
+			MaxGoal: 64_000,
 		},
 	}}
 }
