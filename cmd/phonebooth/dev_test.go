@@ -11,8 +11,9 @@ import (
 	"github.com/phonebooth-dev/phonebooth/internal/adb/adbtest"
 )
 
-func TestDone2_AGoalReachesAPhoneThroughTheRealADBServer(t *testing.T) {
-	t.Parallel()
+// devWithPhone is `dev` beside a real adb server to which a simulated phone is attached.
+func devWithPhone(t *testing.T) *plane {
+	t.Helper()
 	adb := adbtest.NewServer(t)
 	b := newBooth(t)
 	phone := freeAddress(t)
@@ -23,13 +24,42 @@ func TestDone2_AGoalReachesAPhoneThroughTheRealADBServer(t *testing.T) {
 			b.env = append(b.env, entry)
 		}
 	}
-	b.dev(t)
-	task := one[v1.Task](t, b.run(t, "submit", "--driver", "android", "--runner", "adb-shell", "--goal", "getprop ro.product.model", "--wait", "-o", "json"))
+	return b.dev(t)
+}
+
+func TestDone2_AGoalReachesAPhoneThroughTheRealADBServer(t *testing.T) {
+	t.Parallel()
+	p := devWithPhone(t)
+	task := one[v1.Task](t, p.run(t, "submit", "--driver", "android", "--runner", "adb-shell", "--goal", "getprop ro.product.model", "--wait", "-o", "json"))
 	if task.Status != "done" || task.Attempt != 1 {
 		t.Errorf("the task is %+v, want it done in attempt 1", task)
 	}
-	if got := b.run(t, "task", "log", task.ID); got != "Pixel 77\n" {
+	if got := p.run(t, "task", "log", task.ID); got != "Pixel 77\n" {
 		t.Errorf("the log is %q, want the phone's model", got)
+	}
+}
+
+func TestC40_GoalsReachAPhonesShellUnharmed(t *testing.T) {
+	t.Parallel()
+	p := devWithPhone(t)
+	for _, c := range []struct {
+		goal, status, log string
+	}{
+		{`echo "it's" 'a "quote"'`, "done", "it's a \"quote\"\n"},
+		{"echo one\necho two", "done", "one\ntwo\n"},
+		{"echo 📱 שלום \u202eabc\u202c", "done", "📱 שלום \u202eabc\u202c\n"},
+		{"echo " + strings.Repeat("x", 60_000), "done", strings.Repeat("x", 60_000) + "\n"},
+		{"echo " + strings.Repeat("x", 100_000), "failed", ""}, // adb cannot carry it
+		{"-x", "failed", ""},
+		{"--help", "failed", ""},
+		{"false", "failed", ""},
+	} {
+		o := p.try(t, "submit", "--driver", "android", "--goal="+c.goal, "--wait", "-o", "json")
+		task := one[v1.Task](t, o.stdout)
+		log := p.run(t, "task", "log", task.ID)
+		if task.Status != c.status || task.Attempt != 1 || c.log != "" && log != c.log {
+			t.Errorf("%.60q is %s in attempt %d with the log %.100q, want it %s with %.100q", c.goal, task.Status, task.Attempt, log, c.status, c.log)
+		}
 	}
 }
 

@@ -77,8 +77,23 @@ func (b *booth) plane(t testing.TB, verb string, flags []string) *plane {
 // restart starts the control plane, again if it ended, on the same data and address.
 func (p *plane) restart(t testing.TB) {
 	t.Helper()
-	p.process = p.booth.start(t, p.args...)
+	started := p.booth.start(t, p.args...)
+	t.Cleanup(func() {
+		if t.Failed() && !started.ended() {
+			p.describe(t)
+		}
+	})
+	p.process = started
 	p.url = p.expect(t, planeReady)
+}
+
+// describe tells where everything stands when a test has failed.
+func (p *plane) describe(t testing.TB) {
+	t.Helper()
+	for _, list := range [][]string{{"task", "list"}, {"device", "list"}, {"host", "list"}} {
+		o := p.try(t, append(list, "--server", p.url, "--token", p.token)...)
+		t.Logf("%v:\n%s%s", list, o.stdout, o.stderr)
+	}
 }
 
 func (p *plane) checkInvariants(t testing.TB) {
