@@ -23,11 +23,15 @@ var builtins = map[string]func(context.Context, *shell, []string) int{
 	"dumpsys":  dumpsys,
 	"input":    nothing,
 	"am":       nothing,
-	"pm":       nothing,
+	"pm":       pm,
+	"cmd":      cmd,
+	"rm":       rm,
+	"logcat":   logcat,
+	"export":   nothing,
 	"wm":       nothing,
 	"svc":      nothing,
 	"monkey":   nothing,
-	"log":      nothing,
+	"log":      writeLog,
 }
 
 func nothing(context.Context, *shell, []string) int { return 0 }
@@ -41,7 +45,7 @@ func echo(_ context.Context, sh *shell, args []string) int {
 	return 0
 }
 
-// cat copies its standard input; the only file there is is empty.
+// cat prints files, or copies its standard input.
 func cat(_ context.Context, sh *shell, args []string) int {
 	if len(args) == 0 {
 		if _, err := io.Copy(sh.stdout, sh.stdin); err != nil {
@@ -51,7 +55,11 @@ func cat(_ context.Context, sh *shell, args []string) int {
 	}
 	code := 0
 	for _, name := range args {
-		if name != "/dev/null" {
+		content, ok := sh.phone.File(name)
+		switch {
+		case ok:
+			sh.print("%s", content)
+		case name != "/dev/null":
 			sh.complain("cat: %s: No such file or directory", name)
 			code = 1
 		}

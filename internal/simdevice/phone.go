@@ -2,8 +2,8 @@
 // that a real adb server lists it after `adb connect` and runs commands on it.
 //
 // It is for tests, demos and trying things out. It is not an emulator: there is no Android behind it,
-// only a small shell with the commands that hosts and simple tasks use (see Phone.Serve), and no
-// file transfer, forwarding or screen. Nor is it the "sim" driver type, which has no adb at all.
+// only a small shell with the commands that hosts and simple tasks use (see Phone.Serve), files in memory
+// that can be pushed and pulled, ports in both directions (see Phone.Listen), and no screen. Nor is it the "sim" driver type, which has no adb at all.
 //
 //	phone := simdevice.New(simdevice.Options{Serial: "R3", Model: "Pixel 9"})
 //	err := phone.Serve(ctx, listener) // then: adb connect ADDRESS
@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -58,6 +59,11 @@ type Phone struct {
 	mu         sync.Mutex
 	properties map[string]string
 	settings   map[string]string
+	files      map[string]file                // by path
+	ports      map[string]func(io.ReadWriter) // programs of the phone that listen
+	ways       map[string]wayOut              // ports that lead to a server's machine
+	logged     []string
+	logMore    chan struct{} // closed and replaced with each line
 	fault      fault
 	transports map[*transport]struct{}
 	commands   []Command
@@ -88,13 +94,16 @@ func New(o Options) *Phone {
 	name := strings.ToLower(strings.ReplaceAll(o.Model, " ", "_"))
 	// A phone keeps the instant of its last boot, and no two have the same.
 	boot := time.Now().Add(-rand.N(30 * 24 * time.Hour)).UnixMilli()
-	p := &Phone{options: o, settings: map[string]string{}, transports: map[*transport]struct{}{}, properties: map[string]string{
+	p := &Phone{options: o, settings: map[string]string{}, transports: map[*transport]struct{}{}, files: map[string]file{}}
+	p.ports, p.ways = map[string]func(io.ReadWriter){}, map[string]wayOut{}
+	p.logMore = make(chan struct{})
+	p.properties = map[string]string{
 		"ro.serialno": o.Serial, "ro.boot.serialno": o.Serial,
 		"ro.product.model": o.Model, "ro.product.manufacturer": o.Manufacturer, "ro.product.brand": o.Manufacturer,
 		"ro.product.name": name, "ro.product.device": name, "ro.product.cpu.abi": "arm64-v8a",
 		"ro.build.version.release": o.Release, "ro.build.version.sdk": strconv.Itoa(o.SDK),
 		"ro.runtime.firstboot": strconv.FormatInt(boot, 10), "sys.boot_completed": "1",
-	}}
+	}
 	for name, value := range o.Properties {
 		p.SetProperty(name, value)
 	}
@@ -111,8 +120,9 @@ func setDefault[T comparable](v *T, d T) {
 // Serve accepts adb servers on l until ctx ends, which is no error. It closes l, and returns when all
 // that it started has ended.
 //
-// The shell knows getprop, setprop, settings (get, put, delete), dumpsys battery, echo, cat, sleep, id,
-// true, false and exit; input, am, pm, wm, svc, monkey and log do nothing and succeed. Commands may be joined
+// The shell knows getprop, setprop, settings (get, put, delete), dumpsys battery, echo, cat, rm, sleep, id,
+// cmd package install, logcat (of what log wrote), export, exec, true, false and exit; input, am, pm, wm, svc and
+// monkey do nothing and succeed. Commands may be joined
 // by ";", line breaks, "&&" and "||", grouped in parentheses, and redirected by ">&2", "2>&1" and
 // to /dev/null. When the stream of a command is closed, the command and all after it stop.
 func (p *Phone) Serve(ctx context.Context, l net.Listener) error {

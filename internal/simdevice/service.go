@@ -18,8 +18,8 @@ const (
 	packetHeader     = 5
 )
 
-// serviceFor finds the service by its name, nil if the phone has none such.
-func serviceFor(name string) func(context.Context, *stream) {
+// service finds the service by its name, nil if the phone has none such.
+func (p *Phone) service(name string) func(context.Context, *stream) {
 	kind, command, _ := strings.Cut(name, ":")
 	options := strings.Split(kind, ",")
 	switch {
@@ -32,8 +32,12 @@ func serviceFor(name string) func(context.Context, *stream) {
 		return func(ctx context.Context, s *stream) { servePlain(ctx, s, command) }
 	case kind == "exec":
 		return func(ctx context.Context, s *stream) { servePlain(ctx, s, command) }
+	case kind == "sync":
+		return serveSync
+	case kind == "reverse":
+		return serveReverse(command)
 	}
-	return nil
+	return p.servePort(name)
 }
 
 // servePlain is "shell:" and "exec:": one stream for everything, and no exit code.

@@ -120,6 +120,9 @@ func (sh *shell) simple(ctx context.Context, words []string) {
 		}
 		return
 	}
+	if words[0] == "exec" && len(words) > 1 {
+		words = words[1:]
+	}
 	builtin, ok := builtins[words[0]]
 	if !ok {
 		sh.complain("%s: inaccessible or not found", words[0])

@@ -16,9 +16,18 @@ type stream struct {
 	acks          chan struct{}
 	in            chan []byte
 	peerClosed    atomic.Bool
+	dialed        bool        // by the phone, before anybody else knew of it
+	opened        chan uint32 // of a dialed stream: the peer's id
+	greeted       bool        // it was sent; the transport's reader alone looks
 }
 
-func (s *stream) acknowledge() {
+// acknowledge takes the peer's OKAY. The first on a stream that the phone opened tells the peer's id.
+func (s *stream) acknowledge(remote uint32) {
+	if s.dialed && !s.greeted {
+		s.greeted = true
+		s.opened <- remote
+		return
+	}
 	select {
 	case s.acks <- struct{}{}:
 	default: // an OKAY that nobody waits for
@@ -88,6 +97,9 @@ type incoming struct {
 
 func (r *incoming) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
+		if r.take(); len(r.rest) > 0 { // what had come before the end counts
+			break
+		}
 		select {
 		case r.rest = <-r.s.in:
 			if len(r.rest) == 0 {
@@ -102,6 +114,17 @@ func (r *incoming) Read(p []byte) (int, error) {
 		r.ready()
 	}
 	return n, nil
+}
+
+// take takes a payload if one is there.
+func (r *incoming) take() {
+	select {
+	case r.rest = <-r.s.in:
+		if len(r.rest) == 0 {
+			r.ready()
+		}
+	default:
+	}
 }
 
 func (r *incoming) ready() {

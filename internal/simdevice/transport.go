@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net"
 	"sync"
 )
@@ -13,6 +16,7 @@ import (
 type transport struct {
 	phone  *Phone
 	conn   net.Conn
+	life   context.Context // of what is opened from here; never passed on
 	cancel context.CancelFunc
 
 	sending sync.Mutex
@@ -26,7 +30,7 @@ type transport struct {
 // attach serves one adb server until the connection, ctx or the transport's own cancel ends it.
 func (p *Phone) attach(ctx context.Context, conn net.Conn) {
 	ctx, cancel := context.WithCancel(ctx)
-	t := &transport{phone: p, conn: conn, cancel: cancel, streams: map[uint32]*stream{}, largest: 4096}
+	t := &transport{phone: p, conn: conn, life: ctx, cancel: cancel, streams: map[uint32]*stream{}, largest: 4096}
 	p.mu.Lock()
 	p.transports[t] = struct{}{}
 	p.mu.Unlock()
@@ -34,6 +38,7 @@ func (p *Phone) attach(ctx context.Context, conn net.Conn) {
 	defer func() {
 		p.mu.Lock()
 		delete(p.transports, t)
+		t.closeWays()
 		p.mu.Unlock()
 	}()
 	defer running.Wait()
@@ -68,7 +73,7 @@ func (t *transport) handle(ctx context.Context, m message, running *sync.WaitGro
 	switch m.kind {
 	case msgReady:
 		if s != nil {
-			s.acknowledge()
+			s.acknowledge(m.arg0)
 		}
 	case msgWrite:
 		if s == nil {
@@ -103,18 +108,13 @@ func (t *transport) greet(m message) bool {
 }
 
 func (t *transport) open(ctx context.Context, m message, running *sync.WaitGroup) bool {
-	serve := serviceFor(string(bytes.TrimRight(m.data, "\x00")))
+	serve := t.phone.service(string(bytes.TrimRight(m.data, "\x00")))
 	if serve == nil || m.arg0 == 0 || !t.phone.faulty().greets() {
 		return t.send(message{kind: msgClose, arg1: m.arg0}) == nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &stream{transport: t, remote: m.arg0, cancel: cancel, acks: make(chan struct{}, 1), in: make(chan []byte, 1)}
-	t.mu.Lock()
-	t.next++
-	s.local = t.next
-	t.streams[s.local] = s
-	s.chunk = max(t.largest, 64)
-	t.mu.Unlock()
+	s := t.begin(cancel)
+	s.remote = m.arg0
 	running.Go(func() {
 		defer s.end()
 		if t.send(message{kind: msgReady, arg0: s.local, arg1: s.remote}) == nil {
@@ -122,6 +122,39 @@ func (t *transport) open(ctx context.Context, m message, running *sync.WaitGroup
 		}
 	})
 	return true
+}
+
+// begin makes a stream that has our id and not yet the peer's.
+func (t *transport) begin(cancel context.CancelFunc) *stream {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.next++
+	s := &stream{
+		transport: t, local: t.next, cancel: cancel, chunk: max(t.largest, 64),
+		opened: make(chan uint32, 1), acks: make(chan struct{}, 1), in: make(chan []byte, 1),
+	}
+	t.streams[s.local] = s
+	return s
+}
+
+// dial opens a service of the server's machine. ctx bounds the opening only.
+func (t *transport) dial(ctx context.Context, service string) (io.ReadWriteCloser, error) {
+	life, cancel := context.WithCancel(t.life)
+	s := t.begin(cancel)
+	s.dialed = true
+	err := t.send(message{kind: msgOpen, arg0: s.local, data: []byte(service + "\x00")})
+	if err == nil {
+		select {
+		case s.remote = <-s.opened:
+			return conversation{life, s, &incoming{ctx: life, s: s}}, nil
+		case <-life.Done():
+			err = errors.New("refused")
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	s.end()
+	return nil, fmt.Errorf("opening %s through an adb server: %w", service, err)
 }
 
 func (t *transport) stream(id uint32) *stream {

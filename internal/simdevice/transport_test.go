@@ -221,7 +221,7 @@ func TestWhatIsNotOfTheProtocolEndsTheTransport(t *testing.T) {
 func TestUnknownServicesAndStreamsAreClosed(t *testing.T) {
 	t.Parallel()
 	pe := attached(t, New(Options{}))
-	pe.send(msgOpen, 7, 0, "sync:\x00")
+	pe.send(msgOpen, 7, 0, "framebuffer:\x00")
 	pe.expect(msgClose, 7)
 	pe.send(msgWrite, 8, 99, "to nobody")
 	pe.expect(msgClose, 8)
