@@ -126,6 +126,9 @@ func (a *Agent) accept(life context.Context, assignment v1.Assignment, sent time
 	if a.stopping() {
 		l.end(runner.Stopping)
 	}
+	if a.timing.endsSoon(milliseconds(assignment.FenceMS)) { // its answer was late, or came in a repeat
+		poke(a.hurry)
+	}
 	a.log.Info("claimed", l.task()...)
 	a.attempts.Go(func() { a.attempt(ctx, life, l) })
 }

@@ -40,6 +40,42 @@ func TestC09_AShortOutageCostsNothing(t *testing.T) {
 	h.logged(t, a, "over")
 }
 
+func TestC09_AShortOutageCostsNothingInAnyPhase(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(*testing.T, *house) *held{
+		"before the claim": func(_ *testing.T, h *house) *held {
+			h.do(func() { h.down = true })
+			return h.goal("sim-1", "sleep 1.5")
+		},
+		"before the claim's answer": func(t *testing.T, h *house) *held {
+			h.do(func() { h.loseAnswers = 1 })
+			a := h.goal("sim-1", "sleep 1.5")
+			h.until(t, "a claim", func() bool { h.down = a.claimed; return a.claimed })
+			return a
+		},
+		"before the end": func(t *testing.T, h *house) *held {
+			a := h.goal("sim-1", "print up; sleep 0.3")
+			h.logged(t, a, "up")
+			h.do(func() { h.down = true })
+			return a
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, 1, agent.Options{})
+			a := begin(t, h)
+			<-time.After(h.policy.TTL / 3)
+			h.do(func() { h.down = false })
+			check(t, h.ended(t, a), "done", "")
+			h.do(func() {
+				if a.late != nil {
+					t.Error("the report came too late")
+				}
+			})
+		})
+	}
+}
+
 func TestC09_ALongOutageFencesTheRunner(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 1, agent.Options{})

@@ -43,6 +43,10 @@ func (t timing) renewEvery() time.Duration {
 func (t timing) renewTimeout() time.Duration { return t.of30(4 * time.Second) }
 func (t timing) renewAgain() time.Duration   { return t.of30(time.Second) }
 
+// endsSoon reports whether a lease with so much left until its fence needs a renewal out of turn: the next one in turn would
+// leave no time for a repeat.
+func (t timing) endsSoon(fence time.Duration) bool { return fence < 2*t.renew }
+
 // callTimeout bounds every other call, and pause is how long to wait after one that failed: full jitter up to the cap from
 // the first time on.
 func (t timing) callTimeout() time.Duration { return max(t.of30(10*time.Second), 2*time.Second) }
