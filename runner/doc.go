@@ -13,7 +13,7 @@
 // # What a program may count on
 //
 // It runs in a fresh directory of its own (mode 0700) with the null device as standard input. What it writes to standard
-// output and standard error is the attempt's log. Its environment holds, of the host's own variables, those on a short
+// output and standard error is the attempt's log; where it writes more than can be sent, a mark stands for what was dropped. Its environment holds, of the host's own variables, those on a short
 // list (PATH, HOME, locale, Android and Java homes, proxies), what the host's configuration and the device's bridge add, and:
 //
 //	PHONEBOOTH_TASK_ID    the task
