@@ -28,8 +28,12 @@ func BenchmarkSubmitToStart(b *testing.B) {
 		p.waitDevices(b, 2)
 		before := time.Now()
 		id := p.submit(b, task)
-		p.waitStatus(b, id, "done")
+		ended := p.waitStatus(b, id, "done")
 		took = append(took, startOf(b, p, id).Sub(before))
+		if last := took[len(took)-1]; last > slow {
+			b.Logf("%s started after %v: created after %v, assigned after %v, dispatched after %v", id, last,
+				ended.CreatedAt.Sub(before), ended.AssignedAt.Sub(before), ended.DispatchedAt.Sub(before))
+		}
 	}
 	slices.Sort(took)
 	at := func(percent int) float64 {
@@ -40,6 +44,9 @@ func BenchmarkSubmitToStart(b *testing.B) {
 	b.ReportMetric(at(99), "p99-ms")
 	b.ReportMetric(at(100), "max-ms")
 }
+
+// slow is what is told of in detail.
+const slow = 250 * time.Millisecond
 
 // startOf is what the runner wrote.
 func startOf(b *testing.B, p *plane, id string) time.Time {
