@@ -47,14 +47,16 @@ func (a *Agent) locked(next stage) stage {
 			dir, name = a.options.LockDir, l.device.bridge+":"+shared
 		}
 		lock, err := lockDevice(dir, name)
-		if errors.Is(err, errHeld) {
-			l.touched, l.barred = true, func() error { return tryLock(dir, name) }
-			a.pool.setTrouble(l.key(), othersHands) // until it is free, other attempts would be given back as well
-			return runner.GivenBack("try_again", othersHands)
-		}
 		if err != nil {
-			a.noRoom("device lock", err)
-			return runner.GivenBack("try_again", "the host could not lock the device")
+			why := "the host cannot lock the device"
+			if errors.Is(err, errHeld) {
+				why = othersHands
+			} else {
+				a.noRoom("device lock", err)
+			}
+			l.touched, l.barred = true, func() error { return tryLock(dir, name) }
+			a.pool.setTrouble(l.key(), why) // until it can be locked, other attempts would be given back as well
+			return runner.GivenBack("try_again", why)
 		}
 		l.lock = lock
 		return next(ctx, l)
