@@ -165,6 +165,22 @@ func TestAClaimWhoseAnswerWasLostIsGotAgain(t *testing.T) {
 	check(t, h.ended(t, h.goal("sim-1", "print x")), "done", "")
 }
 
+func TestWorkWhoseClaimWasNotAnsweredBeforeAStopIsGivenBack(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1, agent.Options{})
+	h.do(func() { h.loseAnswers = 1 })
+	a := h.goal("sim-1", "hang")
+	h.until(t, "the claim", func() bool { return a.claimed })
+	if err := h.stop(); err != nil {
+		t.Fatal(err)
+	}
+	h.do(func() {
+		if a.report == nil || a.report.Code != "agent_stopping" {
+			t.Errorf("report = %+v, want the work given back before the stop is over", a.report)
+		}
+	})
+}
+
 func TestALargerClaimTakesThePlaceOfASmallerOne(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 3, agent.Options{})

@@ -49,7 +49,7 @@ func (a *Agent) launch(l *lease, chosen runner.Registration) runner.Execute {
 		l.strays = append(l.strays, exit.Strays...)
 		a.log.Info("runner ended", append(l.task(), "cause", exit.Cause, "exit_code", exit.ExitCode, "signal", exit.Signal,
 			"stray_killed", exit.StrayKilled, "stray_left", exit.StrayLeft)...)
-		evidence := a.evidence(runner.DidOf(ctx), exit, place, chosen.Runner)
+		evidence := a.evidence(l, runner.DidOf(ctx), exit, place, chosen.Runner)
 		if evidence.Did == runner.Nothing && evidence.NotStarted == "" {
 			evidence.Gone = a.gone(ctx, l)
 		}
@@ -91,7 +91,7 @@ func (a *Agent) spec(l *lease, chosen runner.Registration, w runner.Work, place 
 
 // evidence is what an exit and the files around it say. did is what the agent had done; it counts only when the program had
 // not ended by itself before.
-func (a *Agent) evidence(did runner.Did, exit minder.Exit, place runner.Place, r runner.Runner) runner.Evidence {
+func (a *Agent) evidence(l *lease, did runner.Did, exit minder.Exit, place runner.Place, r runner.Runner) runner.Evidence {
 	e := runner.Evidence{Exit: runner.Exit{Code: exit.ExitCode, Signal: exit.Signal}}
 	switch exit.Cause {
 	case minder.Exited:
@@ -107,7 +107,7 @@ func (a *Agent) evidence(did runner.Did, exit minder.Exit, place runner.Place, r
 	}
 	result, err := runner.ReadResult(place.Result)
 	if err != nil {
-		a.log.Warn("the runner left no valid result", "err", err)
+		a.log.Warn("the runner left no valid result", append(l.task(), "err", err)...)
 	}
 	e.Result = result
 	if parsed, ok := r.Parse(e.Exit); ok {

@@ -160,7 +160,7 @@ func (a *Agent) outcomeOf(ctx context.Context, l *leftover) phonebooth.Report {
 		if err != nil {
 			return runner.Restarted.Report()
 		}
-		return runner.Judge(a.evidence(runner.Nothing, exit, runner.PlaceAt(placeOf(l.dir, w.Step)), chosen.Runner))
+		return runner.Judge(a.evidence(l.lease, runner.Nothing, exit, runner.PlaceAt(placeOf(l.dir, w.Step)), chosen.Runner))
 	}
 	return a.dispatch(ctx, l.Assignment, workOf(l.Assignment), runner.Named(read, chosen))
 }
