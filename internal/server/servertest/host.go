@@ -69,6 +69,11 @@ func (h *Host) MustStart(t *testing.T, previous int64, takeOver bool) v1.Incarna
 	return answer
 }
 
+// Through is the same host, talking to another control plane on the same database.
+func (h *Host) Through(sys *System) *Host {
+	return &Host{sys: sys, ID: h.ID, token: h.token, devices: h.devices, incarnation: h.incarnation}
+}
+
 // NextSeq draws the next number of what the host says.
 func (h *Host) NextSeq() int64 { return h.seq.Add(1) }
 
@@ -162,17 +167,24 @@ func (h *Host) ClaimOneAs(t *testing.T, claimID string) v1.Assignment {
 	return got[0]
 }
 
-// MustRenew renews leases in one call.
+// Renew renews leases in one call.
+func (h *Host) Renew(t *testing.T, leases ...string) ([]v1.Renewal, error) {
+	var answer v1.RenewalAnswer
+	err := h.call(t, v1.PathAgentRenewals, v1.RenewalRequest{Incarnation: h.incarnation, LeaseIDs: leases}, &answer)
+	if err == nil && len(answer.Leases) != len(leases) {
+		err = fmt.Errorf("renewals %+v, want one for each of %d leases", answer.Leases, len(leases))
+	}
+	return answer.Leases, err
+}
+
+// MustRenew is a Renew that is answered.
 func (h *Host) MustRenew(t *testing.T, leases ...string) []v1.Renewal {
 	t.Helper()
-	var answer v1.RenewalAnswer
-	if err := h.call(t, v1.PathAgentRenewals, v1.RenewalRequest{Incarnation: h.incarnation, LeaseIDs: leases}, &answer); err != nil {
+	renewals, err := h.Renew(t, leases...)
+	if err != nil {
 		t.Fatalf("renew: %v", err)
 	}
-	if len(answer.Leases) != len(leases) {
-		t.Fatalf("renewals %+v, want one for each of %d leases", answer.Leases, len(leases))
-	}
-	return answer.Leases
+	return renewals
 }
 
 // Report tells how an attempt ended. Incarnation and seq are filled in.
