@@ -123,7 +123,8 @@ func (l *logs) Remove(key string) error {
 func run(t *testing.T, h interface {
 	sweep.Store
 	sweep.Ledger
-}, l *logs, d time.Duration, during func()) {
+}, l *logs, d time.Duration, during func(),
+) {
 	t.Helper()
 	began := time.Now()
 	s := sweep.New(h, h, l, policy, sweep.Options{

@@ -91,12 +91,3 @@ func values(first, then []column) []any {
 	}
 	return args
 }
-
-// into is a step that reads the table's rows into out.
-func (t table[T]) into(out *[]T, statement string, args ...any) step {
-	return step{text: statement, args: args, row: func(read scanner) error {
-		v, err := t.scan(read, nil)
-		*out = append(*out, v)
-		return err
-	}}
-}
