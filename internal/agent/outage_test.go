@@ -143,16 +143,16 @@ func TestAReportThatIsRefusedForItsResultGoesWithoutIt(t *testing.T) {
 func TestAReportThatNoControlPlaneWantsIsNotRepeatedForEver(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"lease_unknown", "not_claimed"} { // as after a restored backup
+		refused := false
 		h := newHouse(t, 1, agent.Options{})
 		h.do(func() {
 			h.refuse = func(v1.ReportRequest) error {
-				h.inventory.Devices[0].Condition = "unconfirmed"
+				h.inventory.Devices[0].Condition, refused = "unconfirmed", true
 				return phonebooth.Errorf(phonebooth.Conflict, code, "refused")
 			}
 		})
 		a := h.goal("sim-1", "print x")
-		h.condition(t, "sim-1", "unconfirmed")
-		h.condition(t, "sim-1", phonebooth.Ready) // the host lets go of it
+		h.until(t, "that the host lets go of the device", func() bool { return refused && h.conditionOf("sim-1") == phonebooth.Ready })
 		h.do(func() { h.refuse, a.lost = nil, "ended" })
 		check(t, h.ended(t, h.goal("sim-1", "print y")), "done", "")
 	}
