@@ -5,7 +5,7 @@
 // never opens one before everything of the last is closed.
 //
 //	go b.Watch(ctx, func(devices []bridge.Device) { ... })   // the full list, at first and after each change
-//	access, err := b.Open(ctx, key)
+//	access, err := b.Open(ctx, key, lease)
 //	... a runner gets access.Env() and drives ...
 //	access.Cut()                                             // at the end of the lease, at the latest
 //	err = access.Close(ctx)                                  // nil: nothing of it is left on the device
@@ -17,6 +17,7 @@ package bridge
 import (
 	"context"
 	"errors"
+	"io"
 
 	"github.com/phonebooth-dev/phonebooth"
 )
@@ -44,8 +45,18 @@ type Bridge interface {
 	// It is called once.
 	Watch(ctx context.Context, changed func([]Device)) error
 
-	// Open gives access to a device. The error is ErrGone when there is no such device, or none that is ready.
-	Open(ctx context.Context, key string) (Access, error)
+	// Open gives access to a device for a lease. The error is ErrGone when there is no such device, or none that is ready.
+	Open(ctx context.Context, key string, lease Lease) (Access, error)
+}
+
+// Lease is what a bridge knows of the lease that it opens a device for. The zero value is one that does not end by itself.
+type Lease struct {
+	// MayDrive reports whether something may be done to the device now. A bridge through which commands go asks before each
+	// piece of them: Cut may come late in a process that was stopped, and must not be waited for in here. Nil: always.
+	MayDrive func() bool
+
+	// Log is told each command that is passed to the device, one line a Write, from any goroutine. Nil: nobody is.
+	Log io.Writer
 }
 
 // Access is the right of one lease to use one device.

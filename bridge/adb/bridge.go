@@ -5,10 +5,13 @@
 // States are shown as the server says them; only a device that is attached, told apart and has booted is ready. What is one
 // device and what are two is decided by package internal/adb: by serial number, USB path and what the device says of itself.
 //
-// A lease gets the server's address and ANDROID_SERIAL, which names the one device: its serial, or its USB path
-// ("usb:1-2", which adb takes as well) where two devices on the server share the serial. There is no gate: a runner could
-// reach other devices of the server, and is kept off its own at the fence by being killed. Nothing is done to a device between
-// leases.
+// A lease gets a gate: an adb server of its own on loopback that knows its one device, by its serial, its USB path
+// ("usb:1-2", which adb takes as well) and without any name. It refuses what would change the real server for everybody
+// (kill-server, connect, disconnect, pair, reconnect), and what would open another way to the device (tcpip, usb). Forwards
+// and reverses are the gate's own. A cut closes all of it; a lease that may not drive passes nothing. It guards
+// against mistakes, not against malice: a program that talks to the real server itself is not kept from it.
+//
+// Between leases only the ports of the device that a gate opened are closed.
 //
 // An adb server that is away is started, unless Options says otherwise; none is ever ended.
 package adb
@@ -17,9 +20,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
 
 	"github.com/phonebooth-dev/phonebooth/bridge"
@@ -73,7 +77,7 @@ func Open(settings bridge.Settings) (bridge.Bridge, error) {
 }
 
 // Open gives access to a ready device through the transport that is preferred now.
-func (b *Bridge) Open(ctx context.Context, key string) (bridge.Access, error) {
+func (b *Bridge) Open(ctx context.Context, key string, lease bridge.Lease) (bridge.Access, error) {
 	b.mu.Lock()
 	at := slices.IndexFunc(b.phones, func(p phone) bool { return p.Key == key && p.ready() })
 	if at < 0 {
@@ -81,14 +85,21 @@ func (b *Bridge) Open(ctx context.Context, key string) (bridge.Access, error) {
 		return nil, bridge.ErrGone
 	}
 	transport := b.phones[at].Transports[0]
-	a := &access{bridge: b, transport: transport, target: target(transport, b.listed)}
+	a := &access{bridge: b, transport: transport}
 	b.opened[a] = true
 	b.mu.Unlock()
-	if err := a.Probe(ctx); err != nil {
-		_ = a.Close(ctx) // which only forgets it
+	var err error
+	if a.gate, err = newGate(ctx, b.client.Address(), transport, lease); err != nil {
+		b.forget(a)
 		return nil, err
 	}
 	return a, nil
+}
+
+func (b *Bridge) forget(a *access) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.opened, a)
 }
 
 // list takes the server's newest list of transports, and what became of the opened ones by it.
@@ -97,7 +108,7 @@ func (b *Bridge) list(phones []phone, listed []wire.Device) {
 	defer b.mu.Unlock()
 	b.phones, b.listed = phones, listed
 	for a := range b.opened {
-		a.lost = a.lost || !a.in(listed)
+		a.lost = a.lost || !isIn(a.transport, listed)
 	}
 }
 
@@ -111,31 +122,30 @@ func target(d wire.Device, listed []wire.Device) string {
 	return d.Serial
 }
 
-// access is one transport of the server.
+// access is one transport of the server behind a gate.
 type access struct {
 	bridge    *Bridge
 	transport wire.Device
-	target    string
+	gate      *gate
 	lost      bool // guarded by the bridge: it was seen away once
 }
 
-// in reports whether the transport is in a list and takes commands.
-func (a *access) in(listed []wire.Device) bool {
-	return slices.ContainsFunc(listed, func(d wire.Device) bool {
-		return d.TransportID == a.transport.TransportID && d.Serial == a.transport.Serial && d.State.Ready()
-	})
+// same reports whether two lines of one server are one transport.
+func same(a, b wire.Device) bool { return a.TransportID == b.TransportID && a.Serial == b.Serial }
+
+// isIn reports whether a transport is in a list and takes commands.
+func isIn(transport wire.Device, listed []wire.Device) bool {
+	return slices.ContainsFunc(listed, func(d wire.Device) bool { return same(d, transport) && d.State.Ready() })
 }
 
-// Env leads adb to the server and to the device.
+// Env leads adb to the gate and to the device. With the address in the variables adb takes the server for one on another
+// machine: it never starts one where a gate was cut, which would reach for every phone of the host.
 func (a *access) Env() []string {
-	socket := a.bridge.client.Address().String()
-	env := []string{"ANDROID_SERIAL=" + a.target, "ADB_SERVER_SOCKET=" + socket}
-	if address, ok := strings.CutPrefix(socket, "tcp:"); ok {
-		at := strings.LastIndexByte(address, ':')
-		host := strings.Trim(address[:at], "[]")
-		env = append(env, "ANDROID_ADB_SERVER_ADDRESS="+host, "ANDROID_ADB_SERVER_PORT="+address[at+1:])
+	host, port := a.gate.address.IP.String(), strconv.Itoa(a.gate.address.Port)
+	return []string{
+		"ANDROID_SERIAL=" + a.transport.Serial, "ADB_SERVER_SOCKET=tcp:" + net.JoinHostPort(host, port),
+		"ANDROID_ADB_SERVER_ADDRESS=" + host, "ANDROID_ADB_SERVER_PORT=" + port,
 	}
-	return env
 }
 
 // Probe asks the server whether it still has the transport. A transport that was away in between is lost for good: commands
@@ -150,19 +160,20 @@ func (a *access) Probe(ctx context.Context) error {
 	}
 	a.bridge.mu.Lock()
 	defer a.bridge.mu.Unlock()
-	if a.lost = a.lost || !a.in(devices); a.lost {
+	if a.lost = a.lost || !isIn(a.transport, devices) || !a.gate.there(); a.lost {
 		return bridge.ErrGone
 	}
 	return nil
 }
 
-// Cut does nothing: the access is a name, and whoever has it is killed.
-func (a *access) Cut() {}
+// Cut cuts the gate.
+func (a *access) Cut() { a.gate.cut() }
 
-// Close forgets the access. Nothing was opened at the server, so nothing can fail.
-func (a *access) Close(context.Context) error {
-	a.bridge.mu.Lock()
-	defer a.bridge.mu.Unlock()
-	delete(a.bridge.opened, a)
+// Close cuts the gate, waits for its end, and closes the ports that it opened on the device.
+func (a *access) Close(ctx context.Context) error {
+	if err := a.gate.close(ctx, a.bridge.client); err != nil {
+		return err
+	}
+	a.bridge.forget(a)
 	return nil
 }

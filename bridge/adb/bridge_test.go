@@ -28,6 +28,15 @@ func newBridge(t *testing.T, srv *adbtest.Server) *adb.Bridge {
 	return b
 }
 
+// closes closes an access when t and all its subtests have ended.
+func closes(t *testing.T, access bridge.Access) {
+	t.Cleanup(func() {
+		if err := access.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("closing an access: %v", err)
+		}
+	})
+}
+
 func TestContract(t *testing.T) {
 	t.Parallel()
 	type attached struct {
@@ -74,7 +83,7 @@ func TestC31_StatesAreShownAsTheyAre(t *testing.T) {
 		d := bridgetest.Find(list, serial)
 		return d != nil && d.Condition == "unauthorized"
 	})
-	if _, err := b.Open(t.Context(), serial); err == nil {
+	if _, err := b.Open(t.Context(), serial, bridge.Lease{}); err == nil {
 		t.Error("an unauthorized phone was opened, want ErrGone")
 	}
 	phone.Recover()
@@ -116,10 +125,11 @@ func TestC28_EachOfTwoPhonesWithOneSerialNumberGetsItsOwnTasks(t *testing.T) {
 		}
 	})
 	for _, d := range list {
-		access, err := b.Open(t.Context(), d.Key)
+		access, err := b.Open(t.Context(), d.Key, bridge.Lease{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		closes(t, access)
 		runnertest.Run(t, runnertest.Harness{
 			Registration: preset.All()[0], Env: access.Env(),
 			Really: map[string]phonebooth.Outcome{"input tap " + d.Name: phonebooth.OutcomeDone},
@@ -144,7 +154,7 @@ func TestC29_APhoneThatIsAttachedTwiceIsNeverTwoCandidates(t *testing.T) {
 		return len(list) == 2 && list[0].Condition == phonebooth.Ambiguous && list[1].Condition == phonebooth.Ambiguous
 	})
 	for _, d := range list {
-		if _, err := b.Open(t.Context(), d.Key); !errors.Is(err, bridge.ErrGone) {
+		if _, err := b.Open(t.Context(), d.Key, bridge.Lease{}); !errors.Is(err, bridge.ErrGone) {
 			t.Errorf("opening %s: %v, want ErrGone", d.Key, err)
 		}
 	}
@@ -188,10 +198,11 @@ func TestTheAdbShellPresetDrivesTheLeasedDevice(t *testing.T) {
 	w.Until(t, "two ready devices", func(list []bridge.Device) bool {
 		return len(list) == 2 && list[0].Condition == phonebooth.Ready && list[1].Condition == phonebooth.Ready
 	})
-	access, err := b.Open(t.Context(), "PHONE2")
+	access, err := b.Open(t.Context(), "PHONE2", bridge.Lease{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	closes(t, access)
 	runnertest.Run(t, runnertest.Harness{
 		Registration: preset.All()[0], Env: access.Env(),
 		Really: map[string]phonebooth.Outcome{
@@ -225,10 +236,11 @@ func TestACommandWhoseDeviceDropsOffIsNoSuccess(t *testing.T) {
 		return d != nil && d.Condition == phonebooth.Ready
 	}
 	w.Until(t, "the phone", ready)
-	access, err := b.Open(t.Context(), "PHONE1")
+	access, err := b.Open(t.Context(), "PHONE1", bridge.Lease{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	closes(t, access)
 	go func() {
 		for len(phone.Commands()) == 0 || phone.Commands()[len(phone.Commands())-1].Line != "sleep 20" {
 			select {

@@ -71,21 +71,3 @@ func TestC31_OnlyADeviceThatTakesCommandsAndIsToldApartIsReady(t *testing.T) {
 		}
 	}
 }
-
-func TestEnvLeadsToTheServer(t *testing.T) {
-	t.Parallel()
-	for spec, want := range map[string][]string{
-		"127.0.0.1:5099":           {"ADB_SERVER_SOCKET=tcp:127.0.0.1:5099", "ANDROID_ADB_SERVER_ADDRESS=127.0.0.1", "ANDROID_ADB_SERVER_PORT=5099"},
-		"[::1]:5099":               {"ADB_SERVER_SOCKET=tcp:[::1]:5099", "ANDROID_ADB_SERVER_ADDRESS=::1", "ANDROID_ADB_SERVER_PORT=5099"},
-		"localfilesystem:/run/adb": {"ADB_SERVER_SOCKET=localfilesystem:/run/adb"},
-	} {
-		b, err := New(Options{Server: spec})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := (&access{bridge: b, target: "usb:1-2"}).Env()
-		if want = append([]string{"ANDROID_SERIAL=usb:1-2"}, want...); !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", spec, got, want)
-		}
-	}
-}

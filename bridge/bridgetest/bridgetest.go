@@ -143,11 +143,11 @@ func checkList(t *testing.T, h Harness) {
 func checkAccess(t *testing.T, h Harness) {
 	b := h.New(t)
 	d := Watch(t, b).ready(t)
-	if _, err := b.Open(t.Context(), d.Key+" that is not there"); !errors.Is(err, bridge.ErrGone) {
+	if _, err := b.Open(t.Context(), d.Key+" that is not there", bridge.Lease{}); !errors.Is(err, bridge.ErrGone) {
 		t.Errorf("opening a device that is not there: %v, want ErrGone", err)
 	}
 	for range 2 { // closing makes it free for the next
-		access, err := b.Open(t.Context(), d.Key)
+		access, err := b.Open(t.Context(), d.Key, bridge.Lease{})
 		if err != nil {
 			t.Fatalf("opening a ready device: %v", err)
 		}
@@ -173,7 +173,7 @@ func checkLoss(t *testing.T, h Harness) {
 	b := h.New(t)
 	w := Watch(t, b)
 	d := w.ready(t)
-	access, err := b.Open(t.Context(), d.Key)
+	access, err := b.Open(t.Context(), d.Key, bridge.Lease{})
 	if err != nil {
 		t.Fatalf("opening a ready device: %v", err)
 	}
@@ -185,7 +185,7 @@ func checkLoss(t *testing.T, h Harness) {
 	if err := access.Probe(t.Context()); !errors.Is(err, bridge.ErrGone) {
 		t.Errorf("probing a device that left: %v, want ErrGone", err)
 	}
-	if _, err := b.Open(t.Context(), d.Key); !errors.Is(err, bridge.ErrGone) {
+	if _, err := b.Open(t.Context(), d.Key, bridge.Lease{}); !errors.Is(err, bridge.ErrGone) {
 		t.Errorf("opening a device that left: %v, want ErrGone", err)
 	}
 	h.Back(t, b, d.Key)
@@ -199,7 +199,7 @@ func checkLoss(t *testing.T, h Harness) {
 	if err := access.Close(t.Context()); err != nil {
 		t.Errorf("closing after the loss: %v", err)
 	}
-	again, err := b.Open(t.Context(), d.Key)
+	again, err := b.Open(t.Context(), d.Key, bridge.Lease{})
 	if err != nil {
 		t.Fatalf("opening a device that came back: %v", err)
 	}

@@ -95,7 +95,7 @@ func (b *Bridge) list() ([]bridge.Device, <-chan struct{}) {
 }
 
 // Open gives access to a ready device, to one holder at a time.
-func (b *Bridge) Open(_ context.Context, key string) (bridge.Access, error) {
+func (b *Bridge) Open(_ context.Context, key string, _ bridge.Lease) (bridge.Access, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	d := b.find(key)

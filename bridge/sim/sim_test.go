@@ -27,12 +27,12 @@ func TestAScriptedConditionIsShown(t *testing.T) {
 		d := bridgetest.Find(list, "sim-2")
 		return d != nil && d.Condition == "unauthorized" && d.Reason == "look at the screen"
 	})
-	if _, err := b.Open(t.Context(), "sim-2"); err == nil {
+	if _, err := b.Open(t.Context(), "sim-2", bridge.Lease{}); err == nil {
 		t.Error("a device that is not ready was opened, want ErrGone")
 	}
 	b.SetCondition("sim-2", phonebooth.Ready, "")
 	b.FailClose("sim-2", 1)
-	access, err := b.Open(t.Context(), "sim-2")
+	access, err := b.Open(t.Context(), "sim-2", bridge.Lease{})
 	if err != nil {
 		t.Fatal(err)
 	}

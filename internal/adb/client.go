@@ -198,21 +198,26 @@ func ask(conn io.ReadWriter, request string) error {
 	if _, err := fmt.Fprintf(conn, "%04x%s", len(request), request); err != nil {
 		return fmt.Errorf("sending %s: %w", requestName(request), err)
 	}
+	return ReadStatus(conn, requestName(request))
+}
+
+// ReadStatus reads OKAY, or FAIL and why, which is a *Refusal. request is for errors.
+func ReadStatus(r io.Reader, request string) error {
 	var status [4]byte
-	if _, err := io.ReadFull(conn, status[:]); err != nil {
-		return fmt.Errorf("reading the status of %s: %w", requestName(request), err)
+	if _, err := io.ReadFull(r, status[:]); err != nil {
+		return fmt.Errorf("reading the status of %s: %w", request, err)
 	}
 	switch string(status[:]) {
 	case "OKAY":
 		return nil
 	case "FAIL":
-		message, err := ReadBlock(conn)
+		message, err := ReadBlock(r)
 		if err != nil {
-			return fmt.Errorf("reading why %s was refused: %w", requestName(request), err)
+			return fmt.Errorf("reading why %s was refused: %w", request, err)
 		}
-		return &Refusal{Request: requestName(request), Message: printable(message)}
+		return &Refusal{Request: request, Message: printable(message)}
 	}
-	return fmt.Errorf("status of %s: %q is not of the adb protocol", requestName(request), status[:])
+	return fmt.Errorf("status of %s: %q is not of the adb protocol", request, status[:])
 }
 
 // requestName leaves a command line out of errors: it may hold what nobody else should read.

@@ -78,7 +78,7 @@ func (a *Agent) opened(next stage) stage {
 		a.pool.handle(l.key(), func(h *lifecycle.Hands) { h.Gate = true })
 		opening, cancel := context.WithTimeout(ctx, openLimit)
 		defer cancel()
-		access, err := a.bridges[l.device.bridge].Open(opening, l.device.seen.Key)
+		access, err := a.bridges[l.device.bridge].Open(opening, l.device.seen.Key, bridge.Lease{MayDrive: func() bool { return l.mayDrive(a.now()) }})
 		switch did := runner.DidOf(ctx); {
 		case err == nil:
 		case did != runner.Nothing:

@@ -18,7 +18,7 @@ import (
 // All lists the presets. The first one for a driver type is that type's default.
 func All() []runner.Registration {
 	return []runner.Registration{{
-		Name: "adb-shell", Drivers: []string{"android"}, Fence: "process",
+		Name: "adb-shell", Drivers: []string{"android"}, Fence: "gate",
 		Runner: runner.Program{
 			// When the device drops off in the middle, adb ends with 0: so success is told by a code that only a
 			// command that ended can lead to, and 0 means that the end was not seen. The command's own exit code follows no
