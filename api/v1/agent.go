@@ -88,6 +88,7 @@ type ClaimRequest struct {
 	ClaimID     string   `json:"claim_id" minLength:"8" maxLength:"64" doc:"a repeat of one id is the same request"`
 	Max         int      `json:"max" minimum:"0" maximum:"256" doc:"how many assignments to hand out at most; 0 only says that the host listens"`
 	WaitMS      int64    `json:"wait_ms" minimum:"0" maximum:"25000"`
+	Leaving     bool     `json:"leaving,omitempty" doc:"the agent is about to stop: its host gets no task until it asks again"`
 }
 
 // ClaimAnswer holds the assignments; none when the wait ended without.

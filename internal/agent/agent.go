@@ -139,6 +139,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	a.stop()
 	a.claims.Wait()
+	a.leave(life)
 	for _, l := range a.leases.all() {
 		l.end(runner.Stopping)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
 	"github.com/phonebooth-dev/phonebooth/runner"
@@ -106,6 +107,17 @@ func (a *Agent) settleClaim(life context.Context, request v1.ClaimRequest) {
 	request.Max, request.WaitMS = 0, 0
 	failing := true
 	a.askOnce(ctx, life, request, &failing)
+}
+
+// leave is the last request for work: it takes what was assigned meanwhile, to give it back at once instead of letting it
+// expire, and keeps the control plane from assigning more. Without an answer an assignment more may have to expire.
+func (a *Agent) leave(life context.Context) {
+	ctx, cancel := context.WithTimeout(life, a.timing.of30(2*time.Second))
+	defer cancel()
+	failing := true
+	a.askOnce(ctx, life, v1.ClaimRequest{
+		Incarnation: a.incarnation, ClaimID: "claim_" + rand.Text(), Max: phonebooth.MaxDevicesPerHost, Leaving: true,
+	}, &failing)
 }
 
 // accept takes an assignment that came in the answer to a request that left at sent, and starts working on it.

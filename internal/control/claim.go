@@ -18,6 +18,7 @@ type ClaimRequest struct {
 	ClaimID     string // a repeat of one id is the same request (S6.2)
 	Max         int
 	Wait        time.Duration
+	Leaving     bool // the agent is about to stop
 }
 
 // ClaimAnswer is what a claim brought: assignments, or nothing. Renew says that a cancellation waits for one of the host's
@@ -105,7 +106,11 @@ func (c *Control) claimNow(ctx context.Context, by Caller, host phonebooth.HostI
 		if !ok {
 			return lifecycle.Change{}, unknownHost()
 		}
-		change, err := lifecycle.Poll(h, req.Incarnation, view.Now)
+		note := lifecycle.Poll
+		if req.Leaving {
+			note = lifecycle.Leave
+		}
+		change, err := note(h, req.Incarnation, view.Now)
 		if err != nil {
 			return lifecycle.Change{}, err
 		}

@@ -28,7 +28,7 @@ type claimOutput struct{ Body v1.ClaimAnswer }
 func (s *Server) claim(ctx context.Context, in *claimInput) (*claimOutput, error) {
 	answer, err := s.control.Claim(ctx, callerOf(ctx), hostOf(ctx), control.ClaimRequest{
 		Incarnation: in.Body.Incarnation, ClaimID: in.Body.ClaimID, Max: in.Body.Max,
-		Wait: time.Duration(in.Body.WaitMS) * time.Millisecond,
+		Wait: time.Duration(in.Body.WaitMS) * time.Millisecond, Leaving: in.Body.Leaving,
 	})
 	if err != nil {
 		return nil, err

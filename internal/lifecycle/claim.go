@@ -22,6 +22,17 @@ func Poll(h phonebooth.Host, incarnation int64, now time.Time) (Change, error) {
 	return c, nil
 }
 
+// Leave notes that the asking agent is about to stop: its host is deaf until it asks again, so that no task is bound to where
+// nobody will claim it.
+func Leave(h phonebooth.Host, incarnation int64, now time.Time) (Change, error) {
+	if err := CheckIncarnation(h, incarnation); err != nil {
+		return Change{}, err
+	}
+	var c Change
+	c.deafen(h, "its agent has stopped", now)
+	return c, nil
+}
+
 // listen ends a deafness; the caller writes h.
 func (c *Change) listen(h *phonebooth.Host) {
 	if !h.DeafSince.IsZero() {

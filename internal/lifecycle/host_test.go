@@ -145,6 +145,21 @@ func TestDeafen(t *testing.T) {
 	}
 }
 
+func TestLeave(t *testing.T) {
+	t.Parallel()
+	h := listeningHost()
+	c, err := Leave(h, h.Incarnation, after(3))
+	if err != nil || len(c.Hosts) != 1 || readyDevice().Available(c.Hosts[0], nil) != phonebooth.ReasonDeaf {
+		t.Fatalf("got %+v, %v, want it deaf", c.Hosts, err)
+	}
+	if c, err := Poll(c.Hosts[0], h.Incarnation, after(4)); err != nil || !c.Hosts[0].DeafSince.IsZero() {
+		t.Errorf("got %+v, %v, want it listening when it asks again", c.Hosts, err)
+	}
+	if _, err := Leave(h, h.Incarnation-1, after(3)); phonebooth.CodeOf(err) != "host_superseded" {
+		t.Errorf("an older agent: got %v, want host_superseded", err)
+	}
+}
+
 // C35, what the rows have to say: a drained host takes nothing new, and what runs may end.
 func TestDrainLetsRunningTasksEnd(t *testing.T) {
 	t.Parallel()
