@@ -2,10 +2,12 @@ package client_test
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -320,4 +322,24 @@ func TestWaitAsksUntilTheEnd(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+func TestAServerThatOffersHTTP2IsUnderstood(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"version":"1","api":"v1"}`)
+	}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	c, err := client.New(s.URL, "token", client.Options{RootCAs: roots})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := c.Version(t.Context()); err != nil || v.Version != "1" {
+		t.Errorf("got %+v, %v", v, err)
+	}
 }

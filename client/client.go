@@ -20,6 +20,7 @@
 package client
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"net/http"
@@ -78,10 +79,10 @@ func New(baseURL, token string, opts Options) (*Client, error) {
 	if transport == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()
 		own.MaxIdleConnsPerHost = 16
+		// One connection a call that waits: a single one for all, as in HTTP/2, would take every renewal with it when it stalls. It
+		// must be said to servers too, or one that prefers HTTP/2 speaks it.
 		own.ForceAttemptHTTP2 = false
-		if opts.RootCAs != nil {
-			own.TLSClientConfig.RootCAs = opts.RootCAs
-		}
+		own.TLSClientConfig = &tls.Config{RootCAs: opts.RootCAs, NextProtos: []string{"http/1.1"}}
 		transport = own
 	}
 	return &Client{
