@@ -20,19 +20,18 @@ func TestDone5_C07_AStoppedAgentsRunnerIsDeadBeforeItsLeaseIsSwept(t *testing.T)
 	b := newBooth(t)
 	p := b.server(t, "--lease-ttl", shortLease)
 	first := p.agent(t, "h1", 1)
-	id := p.submit(t, sim("ignore-signals; sleep 12; print over"))
+	id := p.submit(t, by("second"))
 	p.waitRunning(t, id, 1)
 	second := p.agent(t, "h2", 1)
 
 	first.signal(t, syscall.SIGSTOP)
 	dead := b.waitDead(t, id, 1)
-	p.waitRunning(t, id, 2)
+	if task := p.waitStatus(t, id, "done"); task.Attempt != 2 || task.HostID != second.id {
+		t.Errorf("done in attempt %d on %s, want 2 on the other host, %s", task.Attempt, task.HostID, second.id)
+	}
 	swept := p.attempts(t, id)[0]
 	if swept.Ending != "expired" || swept.EndedAt == nil || !dead.Before(*swept.EndedAt) {
 		t.Errorf("attempt 1 ended as %q at %v, its runner was dead at %v; want it expired after that", swept.Ending, swept.EndedAt, dead)
-	}
-	if task := p.task(t, id); task.HostID != second.id {
-		t.Errorf("attempt 2 is on %s, want the other host, %s", task.HostID, second.id)
 	}
 
 	first.signal(t, syscall.SIGCONT)
@@ -40,9 +39,6 @@ func TestDone5_C07_AStoppedAgentsRunnerIsDeadBeforeItsLeaseIsSwept(t *testing.T)
 	late := p.typedAttempts(t, id)[0]
 	if late.Ending != "expired" || late.LateReport.Outcome != "abandoned" || late.LateReport.Code != "fenced" {
 		t.Errorf("attempt 1 is %+v with the late report %+v, want it expired, and a give-back as fenced kept", late, late.LateReport)
-	}
-	if task := p.waitStatus(t, id, "done"); task.Attempt != 2 {
-		t.Errorf("done in attempt %d, want 2", task.Attempt)
 	}
 	p.waitDevices(t, 2)
 }
@@ -70,7 +66,7 @@ func TestC06_AKilledAgentComesBackGivesBackAndAsksForWork(t *testing.T) {
 	b := newBooth(t)
 	p := b.server(t)
 	h := p.agent(t, "h1", 1)
-	id := p.submit(t, sim("ignore-signals; sleep 3"))
+	id := p.submit(t, by("second"))
 	p.waitRunning(t, id, 1)
 	h.kill()
 	b.waitDead(t, id, 1)
@@ -126,7 +122,7 @@ func TestAnAgentThatIsToldToStopGivesItsTaskToAnotherHost(t *testing.T) {
 	b := newBooth(t)
 	p := b.server(t)
 	first := p.agent(t, "h1", 1)
-	id := p.submit(t, sim("sleep 2; print over"))
+	id := p.submit(t, by("second"))
 	p.waitRunning(t, id, 1)
 	second := p.agent(t, "h2", 1)
 	p.waitDevices(t, 1)
@@ -138,5 +134,22 @@ func TestAnAgentThatIsToldToStopGivesItsTaskToAnotherHost(t *testing.T) {
 	attempts := p.attempts(t, id)
 	if task.Attempt != 2 || task.HostID != second.id || attempts[0].Reason == nil || attempts[0].Reason.Code != "agent_stopping" {
 		t.Errorf("attempts %+v, want the first one given back as agent_stopping and the second one done on %s", attempts, second.id)
+	}
+}
+
+func TestAHostWhoseAgentWasStoppedGetsNoTask(t *testing.T) {
+	t.Parallel()
+	b := newBooth(t)
+	p := b.server(t)
+	first := p.agent(t, "h1", 1)
+	p.waitDevices(t, 1)
+	first.signal(t, syscall.SIGTERM)
+	if code := first.exit(t); code != 0 {
+		t.Errorf("the agent exits %d, want 0", code)
+	}
+	id := p.submit(t, sim("print over"))
+	second := p.agent(t, "h2", 1)
+	if task := p.waitStatus(t, id, "done"); task.Attempt != 1 || task.HostID != second.id {
+		t.Errorf("done in attempt %d on %s, want attempt 1 on %s: the first host has said that it stops", task.Attempt, task.HostID, second.id)
 	}
 }

@@ -97,7 +97,7 @@ func TestADataDirectoryInUseIsRefusedAndUnharmed(t *testing.T) {
 	b := newBooth(t)
 	p := b.server(t)
 	h := p.agent(t, "h1", 1)
-	id := p.submit(t, sim("sleep 2; print over"))
+	id := p.submit(t, by("gate"))
 	p.waitRunning(t, id, 1)
 	for _, args := range [][]string{
 		{"server", "--data", p.data, "--listen", freeAddress(t)},
@@ -109,6 +109,7 @@ func TestADataDirectoryInUseIsRefusedAndUnharmed(t *testing.T) {
 			t.Errorf("%s exits %d, want 1 and what to do: %s", args[0], o.code, o.stderr)
 		}
 	}
+	b.openGate(t)
 	if task := p.waitStatus(t, id, "done"); task.Attempt != 1 {
 		t.Errorf("done in attempt %d, want 1", task.Attempt)
 	}
@@ -121,14 +122,12 @@ func TestADataDirectoryInUseIsRefusedAndUnharmed(t *testing.T) {
 func TestC41_SecretsShowNowhere(t *testing.T) {
 	t.Parallel()
 	b := newBooth(t)
-	b.write(t, "agent.yaml", "runners:\n  - name: env\n    argv: [sh, -c, 'env; cat \"$PHONEBOOTH_INPUT\"; sleep 1']\n")
+	telling := b.write(t, "telling.yaml", "runners:\n  - name: env\n    argv: [sh, -c, 'env; cat \"$PHONEBOOTH_INPUT\"; until test -e \"$HOME/gate\"; do sleep 0.1; done']\n")
 	p := b.server(t, "--log-level", "debug")
 	// A careless operator: the agent has the admin's token in its environment.
 	b.env = append(b.env, "PHONEBOOTH_TOKEN="+p.token)
-	h := p.agent(t, "h1", 1, "--config", b.path("agent.yaml"), "--log-level", "debug")
-	task := sim("anything")
-	task.Constraints.Runner = "env"
-	id := p.submit(t, task)
+	h := p.agent(t, "h1", 1, "--config", telling, "--log-level", "debug")
+	id := p.submit(t, by("env"))
 	p.waitRunning(t, id, 1)
 	secrets := map[string]string{
 		"the admin token":      p.token,
@@ -149,6 +148,7 @@ func TestC41_SecretsShowNowhere(t *testing.T) {
 	for _, r := range b.runnersOf(id) {
 		look("the environment of a runner", strings.Join(r.env, " "))
 	}
+	b.openGate(t)
 	p.waitStatus(t, id, "done")
 	// A report under a lease that has ended is logged, and so is a call with a bad token.
 	c, err := client.New(p.url, secrets["the agent's secret"], client.Options{})

@@ -110,9 +110,54 @@ func (p *plane) checkInvariants(t testing.TB) {
 	storetest.CheckInvariants(t, st)
 }
 
+// ownRunners is a host's configuration. The tests that let something run wait with `gate` until a file is there, and with
+// `second` until the second attempt, so that no machine is too slow for them.
+const ownRunners = `
+runners:
+  - name: gate
+    drivers: [sim]
+    argv: [sh, -c, 'echo before; until test -e "$HOME/gate"; do sleep 0.1; done; echo after']
+  - name: second
+    drivers: [sim]
+    argv: [sh, -c, 'if test "$PHONEBOOTH_ATTEMPT" = 1; then trap "" INT TERM HUP; while :; do sleep 1; done; fi; echo over']
+    grace: 500ms
+    term_grace: 500ms
+  - name: variable
+    argv: [sh, -c, 'printf %s "$PHONEBOOTH_GOAL"']
+  - name: argument
+    argv: [sh, -c, 'shift; printf %s "$1"', sh, --, '{goal}']
+  - name: input
+    argv: [sh, -c, 'cat "$PHONEBOOTH_INPUT"']
+  - name: missing
+    argv: [no-such-program-anywhere]
+  - name: forks
+    argv: [sh, -c, 'trap "" INT TERM HUP; setsid sh -c "trap \"\" INT TERM HUP; while :; do sleep 1; done" & while :; do sleep 1; done']
+    grace: 500ms
+    term_grace: 500ms
+`
+
+// runners is the path of a configuration with ownRunners.
+func (b *booth) runners(t testing.TB) string {
+	t.Helper()
+	return b.write(t, "runners.yaml", ownRunners)
+}
+
+// openGate lets the runners called gate go on.
+func (b *booth) openGate(t testing.TB) {
+	t.Helper()
+	b.write(t, "gate", "")
+}
+
+// by is a task for simulated devices that a runner of ownRunners works on.
+func by(runner string) v1.TaskRequest {
+	task := sim("x")
+	task.Constraints.Runner = runner
+	return task
+}
+
 // sim is a task for simulated devices whose goal is a script.
 func sim(script string) v1.TaskRequest {
-	return v1.TaskRequest{Goal: script, Constraints: v1.Constraints{DriverType: "sim"}}
+	return v1.TaskRequest{Goal: script, Constraints: v1.Constraints{DriverType: "sim", Runner: "fake"}}
 }
 
 func (p *plane) submit(t testing.TB, r v1.TaskRequest) string {
@@ -231,7 +276,7 @@ func (p *plane) agent(t testing.TB, name string, devices int, flags ...string) *
 	h := &host{data: p.booth.path(name)}
 	h.args = append([]string{
 		"agent", "--server", p.url, "--enroll-file", token, "--name", name, "--data", h.data, "--log-format", "text",
-		"--adb", "off", "--sim", strconv.Itoa(devices),
+		"--adb", "off", "--sim", strconv.Itoa(devices), "--config", p.booth.runners(t),
 	}, flags...)
 	h.restart(t, p)
 	return h

@@ -90,27 +90,10 @@ func encode(t testing.TB, v any) []byte {
 	return text
 }
 
-// ownRunners is a host's configuration.
-const ownRunners = `
-runners:
-  - name: variable
-    argv: [sh, -c, 'printf %s "$PHONEBOOTH_GOAL"']
-  - name: argument
-    argv: [sh, -c, 'shift; printf %s "$1"', sh, --, '{goal}']
-  - name: input
-    argv: [sh, -c, 'cat "$PHONEBOOTH_INPUT"']
-  - name: missing
-    argv: [no-such-program-anywhere]
-  - name: forks
-    argv: [sh, -c, 'trap "" INT TERM HUP; setsid sh -c "trap \"\" INT TERM HUP; while :; do sleep 1; done" & while :; do sleep 1; done']
-    grace: 500ms
-    term_grace: 500ms
-`
-
 func TestC40_GoalsReachTheRunnerAndTheLogUnharmed(t *testing.T) {
 	t.Parallel()
 	b := newBooth(t)
-	b.dev(t, "--sim", "4", "--adb", "off", "--config", b.write(t, "dev.yaml", ownRunners))
+	b.dev(t, "--sim", "4", "--adb", "off", "--config", b.runners(t))
 	goals := map[string]string{
 		"a hyphen":         "--help -x",
 		"quotes":           `say "it's" $(id) ` + "`id` \\ %s %d {goal} {serial}",
@@ -148,11 +131,9 @@ func TestC40_GoalsReachTheRunnerAndTheLogUnharmed(t *testing.T) {
 func TestC03_AMissingProgramFailsTheTaskAndFreesTheDevice(t *testing.T) {
 	t.Parallel()
 	b := newBooth(t)
-	p := b.dev(t, "--sim", "1", "--adb", "off", "--config", b.write(t, "dev.yaml", ownRunners))
+	p := b.dev(t, "--sim", "1", "--adb", "off", "--config", b.runners(t))
 	p.waitDevices(t, 1)
-	missing := sim("x")
-	missing.Constraints.Runner = "missing"
-	id, behind := p.submit(t, missing), p.submit(t, sim("x"))
+	id, behind := p.submit(t, by("missing")), p.submit(t, sim("x"))
 	task := p.waitStatus(t, id, "failed")
 	if task.Failure.Code != "runner_missing" || task.Attempt != 1 {
 		t.Errorf("the task failed with %+v in attempt %d, want runner_missing in attempt 1", task.Failure, task.Attempt)
@@ -170,10 +151,8 @@ func TestC03_AMissingProgramFailsTheTaskAndFreesTheDevice(t *testing.T) {
 func TestC24_WhatARunnerLeavesInASessionOfItsOwnIsKilled(t *testing.T) {
 	t.Parallel()
 	b := newBooth(t)
-	p := b.dev(t, "--sim", "1", "--adb", "off", "--config", b.write(t, "dev.yaml", ownRunners))
-	forking := sim("x")
-	forking.Constraints.Runner = "forks"
-	id := p.submit(t, forking)
+	p := b.dev(t, "--sim", "1", "--adb", "off", "--config", b.runners(t))
+	id := p.submit(t, by("forks"))
 	eventually(t, "the runner and its child", func() bool {
 		shells := 0
 		for _, r := range b.runnersOf(id) {
