@@ -19,7 +19,7 @@ import (
 	"github.com/phonebooth-dev/phonebooth/runner/runnertest"
 )
 
-func newBridge(t *testing.T, srv *adbtest.Server) *adb.Bridge {
+func newBridge(t testing.TB, srv *adbtest.Server) *adb.Bridge {
 	t.Helper()
 	b, err := adb.New(adb.Options{Server: srv.Addr(), NoStart: true, Adb: wire.Options{PollEvery: 500 * time.Millisecond}})
 	if err != nil {
@@ -29,7 +29,7 @@ func newBridge(t *testing.T, srv *adbtest.Server) *adb.Bridge {
 }
 
 // closes closes an access when t and all its subtests have ended.
-func closes(t *testing.T, access bridge.Access) {
+func closes(t testing.TB, access bridge.Access) {
 	t.Cleanup(func() {
 		if err := access.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("closing an access: %v", err)

@@ -50,7 +50,7 @@ type Watched struct {
 }
 
 // Watch follows b until t ends. It checks that calls come one at a time and that Watch ends with its context.
-func Watch(t *testing.T, b bridge.Bridge) *Watched {
+func Watch(t testing.TB, b bridge.Bridge) *Watched {
 	t.Helper()
 	w := &Watched{next: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -70,7 +70,7 @@ func Watch(t *testing.T, b bridge.Bridge) *Watched {
 	return w
 }
 
-func (w *Watched) take(t *testing.T, list []bridge.Device) {
+func (w *Watched) take(t testing.TB, list []bridge.Device) {
 	w.mu.Lock()
 	if w.busy {
 		t.Error("changed is called twice at one time")
@@ -85,7 +85,7 @@ func (w *Watched) take(t *testing.T, list []bridge.Device) {
 }
 
 // Until waits for a list that ok accepts, and returns it.
-func (w *Watched) Until(t *testing.T, what string, ok func([]bridge.Device) bool) []bridge.Device {
+func (w *Watched) Until(t testing.TB, what string, ok func([]bridge.Device) bool) []bridge.Device {
 	t.Helper()
 	timeout := time.After(patience)
 	for {
