@@ -95,15 +95,19 @@ func (b *booth) run(t testing.TB, stdin string, args ...string) ran {
 	return ran{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
 }
 
-func (b *booth) dial(t *testing.T) net.Conn {
-	t.Helper()
-	address := ""
+// variable is a variable of the lease's environment.
+func (b *booth) variable(name string) string {
 	for _, e := range b.env {
-		if rest, ok := strings.CutPrefix(e, "ADB_SERVER_SOCKET=tcp:"); ok {
-			address = rest
+		if value, ok := strings.CutPrefix(e, name+"="); ok {
+			return value
 		}
 	}
-	return dial(t, address)
+	return ""
+}
+
+func (b *booth) dial(t *testing.T) net.Conn {
+	t.Helper()
+	return dial(t, strings.TrimPrefix(b.variable("ADB_SERVER_SOCKET"), "tcp:"))
 }
 
 func dial(t *testing.T, address string) net.Conn {

@@ -139,9 +139,10 @@ func isIn(transport wire.Device, listed []wire.Device) bool {
 }
 
 // Env leads adb to the gate and to the device. With the address in the variables adb takes the server for one on another
-// machine: it never starts one where a gate was cut, which would reach for every phone of the host.
+// machine: it never starts one there, which would reach for every phone of the host.
 func (a *access) Env() []string {
-	host, port := a.gate.address.IP.String(), strconv.Itoa(a.gate.address.Port)
+	address := a.gate.door.Addr().(*net.TCPAddr)
+	host, port := address.IP.String(), strconv.Itoa(address.Port)
 	return []string{
 		"ANDROID_SERIAL=" + a.transport.Serial, "ADB_SERVER_SOCKET=tcp:" + net.JoinHostPort(host, port),
 		"ANDROID_ADB_SERVER_ADDRESS=" + host, "ANDROID_ADB_SERVER_PORT=" + port,

@@ -34,8 +34,10 @@ func TestC33_AnOpenForwardBreaksWhenTheGateIsCut(t *testing.T) {
 		late.Close()
 		t.Error("the forward takes connections after the cut")
 	}
-	if got := b.run(t, "", "shell", "echo late"); got.code == 0 || strings.Contains(got.out, "late") {
-		t.Errorf("after the cut adb shell = %+v, want that nothing is there", got)
+	for _, args := range [][]string{{"shell", "echo late"}, {"-P", b.variable("ANDROID_ADB_SERVER_PORT"), "shell", "echo late"}} {
+		if got := b.run(t, "", args...); got.code == 0 || strings.Contains(got.out, "late") || strings.Contains(got.err, "starting now") {
+			t.Errorf("after the cut adb %q = %+v, want that nothing is there and nothing is started", args, got)
+		}
 	}
 }
 

@@ -20,13 +20,15 @@ import (
 //     the fence passes nothing when it goes on.
 //  2. When the real server ends, or the transport leaves its list, the gate has lost its device for good, whatever comes
 //     back under that transport id. It goes on answering that there is none.
-//  3. Nothing here waits for anything while it holds a lock, and no lock is held while the lease is asked. The lease may
+//  3. A gate that is cut keeps its port and hangs up on everybody, so that what is left of the lease finds neither another
+//     lease's gate there, nor a free place to start an adb server of its own.
+//  4. Nothing here waits for anything while it holds a lock, and no lock is held while the lease is asked. The lease may
 //     be locked while it cuts, so a cut waits for nothing either.
 type gate struct {
 	lease   bridge.Lease
 	device  wire.Device
 	server  *wire.Client // the real one; what it opens are lines of this gate
-	address *net.TCPAddr
+	door    net.Listener // for clients; its port stays taken until close
 	end     context.CancelFunc
 	cut     func()        // closes all that is open, at once and for good
 	closed  chan struct{} // closed when a cut has closed it
@@ -62,10 +64,11 @@ func newGate(ctx context.Context, server wire.Address, device wire.Device, lease
 		g.running.Wait()
 		return nil, err
 	}
+	g.running.Go(func() { g.accept(g.door, func(conn *line) { g.serve(life, conn) }) })
 	return g, nil
 }
 
-// begin finds the device and then listens.
+// begin finds the device and then takes a port.
 func (g *gate) begin(ctx, life context.Context, server *wire.Client) error {
 	listed := make(chan struct{})
 	g.running.Go(func() { g.follow(life, server, listed) })
@@ -77,11 +80,11 @@ func (g *gate) begin(ctx, life context.Context, server *wire.Client) error {
 	if !g.there() {
 		return bridge.ErrGone
 	}
-	l, err := g.listen("tcp", "127.0.0.1:0", func(conn *line) { g.serve(life, conn) })
+	door, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("opening the gate: %w", err)
 	}
-	g.address = l.Addr().(*net.TCPAddr)
+	g.door = door
 	return nil
 }
 
@@ -191,42 +194,37 @@ func (g *gate) listen(network, address string, serve func(*line)) (net.Listener,
 	}
 	g.running.Go(func() {
 		defer g.release(l)
-		defer l.Close()
-		for {
-			accepted, err := l.Accept()
-			if errors.Is(err, net.ErrClosed) {
-				return
-			}
-			if err != nil { // no room for another, say
-				if !g.pause(acceptPause) {
-					return
-				}
-				continue
-			}
-			if conn, err := g.line(accepted); err == nil {
-				g.running.Go(func() {
-					defer conn.Close()
-					serve(conn)
-				})
-			}
-		}
+		g.accept(l, serve)
 	})
 	return l, nil
 }
 
-const acceptPause = 50 * time.Millisecond
-
-// pause reports whether the gate is still open after d.
-func (g *gate) pause(d time.Duration) bool {
-	time.Sleep(d)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return !g.shut
+// accept takes connections until l is closed. A gate that is cut hangs up on them.
+func (g *gate) accept(l net.Listener, serve func(*line)) {
+	for {
+		accepted, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // no room for another, say
+			time.Sleep(acceptPause)
+			continue
+		}
+		if conn, err := g.line(accepted); err == nil {
+			g.running.Go(func() {
+				defer conn.Close()
+				serve(conn)
+			})
+		}
+	}
 }
+
+const acceptPause = 50 * time.Millisecond
 
 // close cuts the gate, waits for what it started, and takes back what it made on the device.
 func (g *gate) close(ctx context.Context, server *wire.Client) error {
 	g.cut()
+	_ = g.door.Close() // it may be closed already
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
