@@ -28,7 +28,7 @@ type race struct {
 
 func TestC21_CancelRacesWithAssignmentClaimAndCompletion(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, sys *servertest.System) {
-		const tasks, hosts = 45, 3
+		const tasks, hosts = 24, 3
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		r := &race{

@@ -24,7 +24,7 @@ func TestS5_2_TwoControlPlanesNeverBindADeviceOrATaskTwice(t *testing.T) {
 	a, b := replicas(t, servertest.Options{})
 	host := a.Host(t, "h1", servertest.Phone("p1"), servertest.Phone("p2"))
 	hosts := []*servertest.Host{host, host.Through(b)}
-	const each = 15
+	const each = 8
 	var mu sync.Mutex
 	running := map[string]string{} // by device, the task that drives it
 	var work sync.WaitGroup
