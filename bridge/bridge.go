@@ -52,7 +52,8 @@ type Bridge interface {
 // Lease is what a bridge knows of the lease that it opens a device for. The zero value is one that does not end by itself.
 type Lease struct {
 	// MayDrive reports whether something may be done to the device now. A bridge through which commands go asks before each
-	// piece of them: Cut may come late in a process that was stopped, and must not be waited for in here. Nil: always.
+	// piece that it passes: in a process that was stopped Cut may come late. Whoever calls Cut may hold what MayDrive needs:
+	// so Cut neither asks, nor waits for somebody who does. Nil: always.
 	MayDrive func() bool
 
 	// Log is told each command that is passed to the device, one line a Write, from any goroutine. Nil: nobody is.
