@@ -77,7 +77,7 @@ func (p *program) runAgent(cmd *cobra.Command, s agentSettings, enroll string, t
 	if err != nil {
 		return err
 	}
-	c, err := client.New(address, string(id.Secret), client.Options{UserAgent: "phonebooth-agent/" + p.opts.Version})
+	c, err := client.New(address, id.Secret.Reveal(), client.Options{UserAgent: "phonebooth-agent/" + p.opts.Version})
 	if err != nil {
 		return err
 	}

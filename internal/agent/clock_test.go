@@ -32,8 +32,17 @@ var wallReaders = map[string]string{
 func TestC11_AWallClockThatIsWrongChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, message := range []any{
-		v1.IncarnationRequest{}, v1.IncarnationAnswer{}, v1.InventoryRequest{}, v1.InventoryAnswer{}, v1.ClaimRequest{}, v1.ClaimAnswer{},
-		v1.RenewalRequest{}, v1.RenewalAnswer{}, v1.ReportRequest{}, v1.ReportAnswer{}, v1.LogAnswer{},
+		v1.IncarnationRequest{},
+		v1.IncarnationAnswer{},
+		v1.InventoryRequest{},
+		v1.InventoryAnswer{},
+		v1.ClaimRequest{},
+		v1.ClaimAnswer{},
+		v1.RenewalRequest{},
+		v1.RenewalAnswer{},
+		v1.ReportRequest{},
+		v1.ReportAnswer{},
+		v1.LogAnswer{},
 	} {
 		if path := clockTimeIn(reflect.TypeOf(message)); path != "" {
 			t.Errorf("%T carries a clock time: %s", message, path)

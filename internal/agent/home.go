@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,25 +15,14 @@ import (
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 	"github.com/phonebooth-dev/phonebooth/internal/agent/diskmap"
 	"github.com/phonebooth-dev/phonebooth/internal/config"
+	"github.com/phonebooth-dev/phonebooth/internal/telemetry"
 )
-
-// Secret is the agent's bearer token. It hides itself in logs and in formatted text; convert it where the wire needs it.
-type Secret string
-
-// LogValue hides the secret.
-func (Secret) LogValue() slog.Value { return slog.StringValue("(hidden)") }
-
-// String hides the secret.
-func (Secret) String() string { return "(hidden)" }
-
-// GoString hides the secret in %#v too.
-func (Secret) GoString() string { return "(hidden)" }
 
 // Identity is which host this agent is.
 type Identity struct {
 	HostID phonebooth.HostID
 	Name   string
-	Secret Secret
+	Secret telemetry.Secret // the agent's bearer token
 }
 
 // memory is what the identity file holds.
@@ -83,7 +71,7 @@ func (h *Home) Close() error { return h.lock.Release() }
 
 // Identity is which host this agent is; ok is false before it was enrolled.
 func (h *Home) Identity() (id Identity, ok bool) {
-	return Identity{HostID: phonebooth.HostID(h.memory.HostID), Name: h.memory.Name, Secret: Secret(h.memory.Secret)}, h.memory.HostID != ""
+	return Identity{HostID: phonebooth.HostID(h.memory.HostID), Name: h.memory.Name, Secret: telemetry.NewSecret(h.memory.Secret)}, h.memory.HostID != ""
 }
 
 // Enroller turns a one-time token into a host.

@@ -12,6 +12,7 @@ import (
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 	"github.com/phonebooth-dev/phonebooth/internal/agent"
 	"github.com/phonebooth-dev/phonebooth/internal/config"
+	"github.com/phonebooth-dev/phonebooth/internal/telemetry"
 )
 
 // flaky loses the first answer.
@@ -66,7 +67,7 @@ func TestAHomeHasOneAgent(t *testing.T) {
 
 func TestC41_ASecretHidesItself(t *testing.T) {
 	t.Parallel()
-	id := agent.Identity{HostID: "host_1", Secret: "hunter2"}
+	id := agent.Identity{HostID: "host_1", Secret: telemetry.NewSecret("hunter2")}
 	for _, text := range []string{fmt.Sprint(id), fmt.Sprintf("%+v", id), fmt.Sprintf("%#v", id), id.Secret.LogValue().String()} {
 		if want := "hunter2"; len(text) == 0 || contains([]byte(text), want) {
 			t.Errorf("%q shows the secret", text)

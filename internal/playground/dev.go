@@ -87,7 +87,7 @@ func host(ctx context.Context, home *agent.Home, srv *server.Server, opts Option
 	if err != nil {
 		return err
 	}
-	c, err := client.New(srv.URL(), string(id.Secret), client.Options{})
+	c, err := client.New(srv.URL(), id.Secret.Reveal(), client.Options{})
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/phonebooth-dev/phonebooth"
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
 	"github.com/phonebooth-dev/phonebooth/internal/store"
 	"github.com/phonebooth-dev/phonebooth/strategy"
@@ -68,26 +67,6 @@ func (s *Scheduler) OldestQueued(now time.Time) time.Duration {
 		return 0
 	}
 	return max(0, now.Sub(time.UnixMicro(w.created)))
-}
-
-// LaneSummary is one lane as it is now.
-type LaneSummary struct {
-	Constraints phonebooth.Constraints
-	Queued      int // tasks that wait in it
-	Idle        int // devices that one of them could have at once
-}
-
-// Lanes lists the lanes with a queued task, in no order.
-func (s *Scheduler) Lanes() []LaneSummary {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	var all []LaneSummary
-	for _, l := range s.index.lanes {
-		if l.queued > 0 {
-			all = append(all, LaneSummary{Constraints: l.constraints, Queued: l.queued, Idle: l.idle.Len()})
-		}
-	}
-	return all
 }
 
 // Run reads the store, then follows the changes that are applied, until ctx ends; its error is then that of ctx. When it

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"crypto/subtle"
 	"fmt"
 	"io"
 	"log/slog"
@@ -26,21 +25,6 @@ func (s Secret) Reveal() string {
 		return ""
 	}
 	return *s.text
-}
-
-// IsZero tells whether the text is empty.
-func (s Secret) IsZero() bool { return s.Reveal() == "" }
-
-// Equal compares the texts in a time that tells nothing but their lengths.
-func (s Secret) Equal(other Secret) bool {
-	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(other.Reveal())) == 1
-}
-
-// UnmarshalText takes the text, so that a Secret can be a flag or stand in a
-// configuration file.
-func (s *Secret) UnmarshalText(text []byte) error {
-	*s = NewSecret(string(text))
-	return nil
 }
 
 // Format prints "[hidden]" whatever the verb, also %#v, %q, %x and %d.

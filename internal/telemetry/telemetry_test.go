@@ -95,17 +95,11 @@ func TestC41_ASecretHidesItself(t *testing.T) {
 	}
 }
 
-func TestASecretIsReadAndCompared(t *testing.T) {
+func TestTheZeroSecretIsTheEmptyText(t *testing.T) {
 	t.Parallel()
-	var none, read telemetry.Secret
-	if !none.IsZero() || none.Reveal() != "" || !none.Equal(telemetry.NewSecret("")) {
-		t.Errorf("the zero Secret is not the empty text")
-	}
-	if err := read.UnmarshalText([]byte("s3cret")); err != nil || read.Reveal() != "s3cret" {
-		t.Errorf("read %q, %v, want s3cret", read.Reveal(), err)
-	}
-	if !read.Equal(telemetry.NewSecret("s3cret")) || read.Equal(telemetry.NewSecret("s3crex")) || read.Equal(none) || read.IsZero() {
-		t.Error("Equal does not compare the texts")
+	var none telemetry.Secret
+	if none.Reveal() != "" {
+		t.Errorf("it reveals %q", none.Reveal())
 	}
 }
 
