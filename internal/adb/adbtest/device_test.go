@@ -38,6 +38,9 @@ func TestTheRealProgramMovesFiles(t *testing.T) {
 		if installed, ok := phone.File("/data/app/base.apk"); !ok || !bytes.Equal(installed, content) {
 			t.Errorf("%s: %d bytes were installed, want %d", name, len(installed), len(content))
 		}
+		if got := program(t, srv, serial, "", "ls", "/sdcard"); !strings.HasSuffix(got.out, " a.apk\n") {
+			t.Errorf("%s: adb ls = %+v, want the file", name, got)
+		}
 		if got := program(t, srv, serial, "", "pull", "/sdcard/none", back); got.code == 0 {
 			t.Errorf("%s: what is not there was pulled: %+v", name, got)
 		}
