@@ -87,7 +87,7 @@ func tags(n int) []string {
 func TestC40_TextsAreCarriedOrRefusedWhole(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"a dash first": "-rf /", "quotes": `"it's" \`, "newlines": "a\nb\r\n", "emoji": "tap 📱", "right to left": "‏שלום‎",
+		"a dash first": "-rf /", "quotes": `"it's" \`, "newlines": "a\nb\r\n", "emoji": "tap 📱", "right to left": "\u200fשלום\u200e",
 		"100 KiB": strings.Repeat("x", phonebooth.MaxGoalBytes),
 	} {
 		s := goal(func(s *phonebooth.TaskSpec) { s.Goal = text })
