@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkGatePush pushes 64 MiB with the real client through a gate and directly, in turns, and reports how fast the gate
-// is beside the direct way: 1 is as fast, and at least 0.7 is wanted.
+// is beside the direct way, each at its best: 1 is as fast, and at least 0.7 is wanted.
 func BenchmarkGatePush(b *testing.B) {
 	srv := adbtest.NewServer(b)
 	br := newBridge(b, srv)
@@ -24,7 +24,7 @@ func BenchmarkGatePush(b *testing.B) {
 	if err := os.WriteFile(file, bytes.Repeat([]byte("0123456789abcdef"), size/16), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	var took [2]time.Duration
+	best := [2]time.Duration{time.Hour, time.Hour}
 	b.SetBytes(2 * size)
 	for b.Loop() {
 		for i, way := range []*booth{leased, direct} {
@@ -32,9 +32,9 @@ func BenchmarkGatePush(b *testing.B) {
 			if got := way.run(b, "", "push", file, "/sdcard/file"); got.code != 0 {
 				b.Fatalf("adb push = %+v", got)
 			}
-			took[i] += time.Since(begun)
+			best[i] = min(best[i], time.Since(begun))
 		}
 	}
-	b.ReportMetric(float64(took[1])/float64(took[0]), "of-direct")
-	b.ReportMetric(size/1e6*float64(b.N)/took[0].Seconds(), "gate-MB/s")
+	b.ReportMetric(float64(best[1])/float64(best[0]), "of-direct")
+	b.ReportMetric(size/1e6/best[0].Seconds(), "gate-MB/s")
 }
