@@ -212,6 +212,25 @@ func TestC10_ASupersededAgentKillsAndStops(t *testing.T) {
 	})
 }
 
+func TestAnAgentWhoseHostWasRemovedKillsAndStops(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1, agent.Options{})
+	pids := t.TempDir()
+	h.shell("sim-1", "trap '' INT TERM; echo $$ > "+pids+"/runner; while :; do sleep 1; done")
+	runner := pidIn(t, pids+"/runner")
+	h.refused = true
+	h.do(func() { h.removed = time.Now() })
+	select {
+	case <-h.over:
+		if phonebooth.CodeOf(h.err) != "unauthenticated" {
+			t.Errorf("Run = %v, want unauthenticated", h.err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the agent went on")
+	}
+	dead(t, runner)
+}
+
 func TestC10_ACopyOfAnAgentIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 1, agent.Options{})

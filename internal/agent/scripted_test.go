@@ -23,6 +23,7 @@ type scripted struct {
 	mu          sync.Mutex
 	next        chan struct{} // closed with each change
 	down        bool
+	removed     time.Time // from the pool; zero: not
 	incarnation int64
 	startID     string
 	assigned    []*held
@@ -158,7 +159,7 @@ func (s *scripted) enter(call string) error {
 }
 
 func (s *scripted) current(incarnation int64) error {
-	return lifecycle.CheckIncarnation(phonebooth.Host{Incarnation: s.incarnation}, incarnation)
+	return lifecycle.CheckIncarnation(phonebooth.Host{Incarnation: s.incarnation, RemovedAt: s.removed}, incarnation)
 }
 
 func (s *scripted) Start(_ context.Context, r v1.IncarnationRequest) (v1.IncarnationAnswer, error) {

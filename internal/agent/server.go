@@ -27,7 +27,7 @@ func ending(err error) error {
 	switch phonebooth.CodeOf(err) {
 	case "host_superseded":
 		return ErrSuperseded
-	case "host_identity_conflict":
+	case "host_identity_conflict", "unauthenticated": // the latter: the host was removed from the pool
 		return err
 	}
 	return nil
