@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -19,10 +20,11 @@ const (
 )
 
 // How long a call is repeated while the server does not answer: a person at a prompt wants to know soon, a verb that waits
-// for a task outlives a restart of the server.
+// for a task outlives a restart of the server, and one that follows has nothing else to do.
 const (
 	shortPatience = 2 * time.Second
 	longPatience  = 2 * time.Minute
+	endless       = time.Duration(math.MaxInt64) // until Ctrl-C
 )
 
 // access is which server a verb asks, and with which token.
@@ -39,6 +41,11 @@ func (p *program) asks(cmd *cobra.Command) *cobra.Command {
 
 // connect makes the client for a verb that made its flags with asks. It does not call the server yet.
 func (p *program) connect(cmd *cobra.Command, patience time.Duration) (*client.Client, error) {
+	return p.connectWith(cmd, client.Options{Patience: patience})
+}
+
+// connectWith is connect with more to say about the client.
+func (p *program) connectWith(cmd *cobra.Command, opts client.Options) (*client.Client, error) {
 	kept, err := keptAccounts()
 	if err != nil {
 		return nil, err
@@ -69,7 +76,8 @@ func (p *program) connect(cmd *cobra.Command, patience time.Duration) (*client.C
 			"log in: phonebooth login " + address, "or give one with --token-file or " + envToken,
 		}}
 	}
-	return client.New(address, token, client.Options{Patience: patience, UserAgent: "phonebooth-cli/" + p.opts.Version})
+	opts.UserAgent = "phonebooth-cli/" + p.opts.Version
+	return client.New(address, token, opts)
 }
 
 func keptAccounts() (accounts, error) {

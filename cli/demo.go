@@ -28,7 +28,13 @@ func (p *program) demo() *cobra.Command {
 		return playground.Demo(cmd.Context(), playground.Options{
 			Strategies: p.opts.Strategies, Strategy: strategies.Default, Runners: runners, Version: p.opts.Version,
 			Log: slog.New(slog.DiscardHandler),
-		}, out, ok && term.IsTerminal(file.Fd()))
+		}, out, func() (columns, rows int, known bool) {
+			if !ok || !term.IsTerminal(file.Fd()) {
+				return 0, 0, false
+			}
+			columns, rows, err := term.GetSize(file.Fd())
+			return columns, rows, err == nil
+		})
 	}
 	return cmd
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ func (p *program) eventFollow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "follow", Short: "Print events as they happen, until Ctrl-C", Args: takes(),
 		Long: "Prints what is committed from now on, a line each, until Ctrl-C; with --after what is on record behind that position first. " +
-			"A stream that breaks is taken up where it broke.",
+			"A stream that breaks is taken up where it broke, however long the server stays away.",
 		Example: `phonebooth event follow
 phonebooth event follow --after 0 --task TASK
 phonebooth event follow -o json | jq .kind`,
@@ -50,6 +51,12 @@ func (p *program) followEvents(cmd *cobra.Command, q client.EventQuery, out form
 	if q.HostID, err = hostID(ctx, cmd, c, q.HostID); err != nil {
 		return err
 	}
+	if _, err := c.Events(ctx, client.EventQuery{Limit: 1}); err != nil { // a server that is not there is told at once, not awaited
+		return err
+	}
+	if c, err = p.connectWith(cmd, client.Options{Patience: endless, Transport: newOutages(cmd)}); err != nil {
+		return err
+	}
 	for e, err := range c.Follow(ctx, q) {
 		if err == nil {
 			err = printEvent(cmd.OutOrStdout(), e, out)
@@ -59,6 +66,28 @@ func (p *program) followEvents(cmd *cobra.Command, q client.EventQuery, out form
 		}
 	}
 	return nil
+}
+
+// outages carries requests, one at a time, and tells a person once about each time that the server is away.
+type outages struct {
+	http.RoundTripper
+	cmd  *cobra.Command
+	away bool
+}
+
+func newOutages(cmd *cobra.Command) *outages {
+	return &outages{RoundTripper: http.DefaultTransport, cmd: cmd}
+}
+
+// RoundTrip makes one call.
+func (o *outages) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := o.RoundTripper.RoundTrip(r)
+	away := err != nil || response.StatusCode >= http.StatusInternalServerError
+	if away && !o.away && r.Context().Err() == nil {
+		say(o.cmd, "the connection to the server is lost; waiting for it, Ctrl-C ends")
+	}
+	o.away = away
+	return response, err
 }
 
 // printEvent writes one line.
