@@ -13,6 +13,9 @@ import (
 // askAgain is the pause before a device is asked again that did not answer, or that had not booted.
 const askAgain = 2 * time.Second
 
+// arrival is how long a phone on the network may be offline at first before it is shown so.
+const arrival = 5 * time.Second
+
 // watch is what one call of Watch knows. It belongs to one goroutine.
 type watch struct {
 	bridge  *Bridge
@@ -23,8 +26,10 @@ type watch struct {
 	listed     []wire.Device
 	properties map[uint64]map[string]string // by transport id; kept as long as it is listed
 	asking     map[uint64]bool
-	told       bool            // a list was reported
-	tried      map[uint64]bool // transports that were asked once, whatever came of it
+	told       bool                 // a list was reported
+	tried      map[uint64]bool      // transports that were asked once, whatever came of it
+	since      map[uint64]time.Time // each transport was listed first
+	arriving   bool                 // a phone was kept back because it may still be connecting
 	identities []wire.Identity
 }
 
@@ -38,7 +43,7 @@ type answer struct {
 func (b *Bridge) Watch(ctx context.Context, changed func([]bridge.Device)) error {
 	w := &watch{
 		bridge: b, changed: changed, answers: make(chan answer), properties: map[uint64]map[string]string{}, asking: map[uint64]bool{},
-		tried: map[uint64]bool{},
+		tried: map[uint64]bool{}, since: map[uint64]time.Time{},
 	}
 	lists := make(chan []wire.Device)
 	tracked := make(chan error, 1)
@@ -72,6 +77,9 @@ func (b *Bridge) Watch(ctx context.Context, changed func([]bridge.Device)) error
 				w.tell()
 			}
 		case <-again.C:
+			if w.arriving {
+				w.tell()
+			}
 			w.ask(ctx, true)
 		}
 	}
@@ -86,6 +94,12 @@ func (w *watch) list(list []wire.Device) {
 	}
 	maps.DeleteFunc(w.properties, func(id uint64, _ map[string]string) bool { return !there[id] })
 	maps.DeleteFunc(w.tried, func(id uint64, _ bool) bool { return !there[id] })
+	maps.DeleteFunc(w.since, func(id uint64, _ time.Time) bool { return !there[id] })
+	for id := range there {
+		if _, known := w.since[id]; !known {
+			w.since[id] = time.Now()
+		}
+	}
 }
 
 // ask asks ready devices what they are: those that were never asked, and later those that gave no answer or had not booted.
@@ -117,11 +131,17 @@ func (w *watch) tell() {
 	}
 	w.identities = wire.Identify(seen, w.identities)
 	nameless := false
+	w.arriving = false
 	var phones []phone
 	var devices []bridge.Device
 	for _, id := range w.identities {
-		if first := id.Transports[0]; id.Provisional && first.State.Ready() && !w.tried[first.TransportID] {
-			nameless = true // it is being asked for its name: under another one it would be a phone that is never seen again
+		// Under another name than its own it would be a phone that is never seen again.
+		switch first := id.Transports[0]; {
+		case id.Provisional && first.State.Ready() && !w.tried[first.TransportID]:
+			nameless = true // it is being asked
+			continue
+		case id.Provisional && first.Network() && first.State == wire.StateOffline && time.Since(w.since[first.TransportID]) < arrival:
+			w.arriving = true // adb says so of one that is connecting
 			continue
 		}
 		p := phone{Identity: id, properties: w.properties[id.Transports[0].TransportID]}

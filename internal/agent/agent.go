@@ -105,7 +105,7 @@ func New(home *Home, server Server, bridges map[string]bridge.Bridge, runners *r
 // returns nil. It returns ErrSuperseded when another agent has taken over, and another error when the control plane
 // refuses this one. It is called once.
 func (a *Agent) Run(ctx context.Context) error {
-	if a.home.copied() && !a.options.TakeOver {
+	if a.home.Moved() && !a.options.TakeOver {
 		return phonebooth.Errorf(phonebooth.Conflict, "host_identity_conflict",
 			"the data directory was copied or moved since its agent last ran; if this agent shall run the host from now on, start it with --take-over")
 	}
@@ -114,16 +114,20 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer a.loops.Wait()
 	defer end()
 
-	if a.home.copied() {
+	if a.home.Moved() {
 		a.home.forget()
 	}
-	left := a.recover(ctx, life)
+	left, logs := a.recover(ctx, life)
 	held, err := a.begin(ctx)
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
 	for _, p := range left {
 		a.comeBack(life, p.lease)
+	}
+	for _, l := range logs {
+		a.comeBack(life, l)
+		a.deliveries.Go(func() { a.removePlace(life, l) })
 	}
 	a.startLoops(life)
 	if a.resume(ctx, life, left, held) {

@@ -104,9 +104,15 @@ func (h *Home) Enroll(ctx context.Context, server Enroller, token, name string) 
 	return id, nil
 }
 
-// copied reports whether this home was copied or moved since its agent last started. Such an agent may have an original that
+// Unenroll makes this machine no host: it may enroll again. For a host that was removed from the pool.
+func (h *Home) Unenroll() error {
+	h.memory = memory{}
+	return h.save()
+}
+
+// Moved reports whether this home was copied or moved since its agent last started. Such an agent may have an original that
 // runs, so it touches nothing unless it is told to take over (C10).
-func (h *Home) copied() bool { return h.memory.Place != "" && h.memory.Place != h.place() }
+func (h *Home) Moved() bool { return h.memory.Place != "" && h.memory.Place != h.place() }
 
 // forget leaves the lives of the original behind: an agent that takes over continues none of them, so that it is not told of
 // leases, to give back, which the original may still be driving under.

@@ -29,7 +29,7 @@ func Cancel(t phonebooth.Task, now time.Time) (Change, error) {
 // onRequest is the failure of a cancelled task; why is what ended its attempt.
 func onRequest(why phonebooth.Failure) phonebooth.Failure {
 	f := phonebooth.Failure{Code: "cancelled", Message: "cancelled on request"}
-	if why.Message != "" {
+	if why.Message != "" && why.Message != f.Message {
 		f.Message += "; " + why.Message
 	}
 	return f

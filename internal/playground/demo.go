@@ -26,9 +26,9 @@ const demoPatience = time.Minute
 var ErrStory = errors.New("the demo did not go as told")
 
 // Demo plays the story: a small simulated pool and a dozen tasks, of which one fails, one is cancelled in the middle and one
-// survives a killed runner. It draws to out, over and over in one place when live is set, and returns nil only if every task
+// survives a killed runner. It draws to out, over and over in one place when size says that there is room, and returns nil only if every task
 // ended as told. Data, Listen and Bridges of opts are its own affair.
-func Demo(ctx context.Context, opts Options, out io.Writer, live bool) error {
+func Demo(ctx context.Context, opts Options, out io.Writer, size Size) error {
 	dir, err := os.MkdirTemp("", "phonebooth-demo-")
 	if err != nil {
 		return fmt.Errorf("make a directory for the demo: %w", err)
@@ -39,7 +39,7 @@ func Demo(ctx context.Context, opts Options, out io.Writer, live bool) error {
 	opts.Data, opts.Listen, opts.HostName = dir, "127.0.0.1:0", "demo"
 	opts.Bridges = map[string]bridge.Bridge{"sim": sim.New(demoDevices)}
 
-	p := &play{screen: newScreen(out, live), began: time.Now()}
+	p := &play{screen: newScreen(out, size), began: time.Now()}
 	opts.Ready = func(url, token string) { p.client, err = client.New(url, token, client.Options{}) }
 	ready := make(chan struct{})
 	opts.hosting = func(a *agent.Agent) {

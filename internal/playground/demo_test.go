@@ -36,7 +36,7 @@ func TestTheDemoGoesAsTold(t *testing.T) {
 	var out bytes.Buffer
 	err = playground.Demo(t.Context(), playground.Options{
 		Strategies: strategies.Registry(), Strategy: strategies.Default, Runners: registry, Log: slog.New(slog.DiscardHandler),
-	}, &out, false)
+	}, &out, func() (int, int, bool) { return 0, 0, false })
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}

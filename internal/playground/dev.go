@@ -13,10 +13,12 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 	"github.com/phonebooth-dev/phonebooth/bridge"
 	"github.com/phonebooth-dev/phonebooth/client"
 	"github.com/phonebooth-dev/phonebooth/internal/agent"
@@ -91,7 +93,10 @@ func host(ctx context.Context, home *agent.Home, srv *server.Server, opts Option
 	if err != nil {
 		return err
 	}
-	a, err := agent.New(home, c.Agent(string(id.HostID)), opts.Bridges, opts.Runners, agent.Options{Version: opts.Version, Log: opts.Log})
+	a, err := agent.New(home, c.Agent(string(id.HostID)), opts.Bridges, opts.Runners, agent.Options{
+		Version: opts.Version, Log: opts.Log,
+		TakeOver: home.Moved(), // a copy of this directory has a control plane of its own: nobody else is this host
+	})
 	if err != nil {
 		return err
 	}
@@ -101,13 +106,23 @@ func host(ctx context.Context, home *agent.Home, srv *server.Server, opts Option
 	return a.Run(ctx)
 }
 
+// enroll makes this machine a host at the first start, and again when somebody removed it from the pool.
 func enroll(ctx context.Context, home *agent.Home, srv *server.Server, name string) (agent.Identity, error) {
-	if id, ok := home.Identity(); ok {
-		return id, nil
-	}
 	admin, err := client.New(srv.URL(), srv.AdminToken(), client.Options{})
 	if err != nil {
 		return agent.Identity{}, err
+	}
+	if id, ok := home.Identity(); ok {
+		hosts, err := admin.Hosts(ctx)
+		if err != nil {
+			return id, err
+		}
+		if slices.ContainsFunc(hosts, func(h v1.Host) bool { return h.ID == string(id.HostID) }) {
+			return id, nil
+		}
+		if err := home.Unenroll(); err != nil {
+			return id, err
+		}
 	}
 	token, err := admin.Enrollment(ctx, name)
 	if err != nil {

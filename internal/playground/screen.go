@@ -5,19 +5,33 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
-// screen shows the demo: a table that is drawn over itself on a terminal, and lines for what changed anywhere else.
+// Size is how many columns and rows a terminal has; ok is false when that is not known.
+type Size func() (columns, rows int, ok bool)
+
+// screen shows the demo: a table that is drawn over itself on a terminal that has room for it, and lines for what changed
+// anywhere else.
 type screen struct {
-	out   io.Writer
-	live  bool
-	drawn int               // lines of the table on the terminal
-	said  map[string]string // what was said last of each task, elsewhere
+	out     io.Writer
+	columns int               // of the terminal; 0: lines
+	drawn   int               // rows of the table on the terminal
+	said    map[string]string // what was said last of each task, elsewhere
 }
 
-func newScreen(out io.Writer, live bool) *screen {
-	return &screen{out: out, live: live, said: map[string]string{}}
+// newScreen looks at the size once: a table that began fits until somebody makes the window smaller.
+func newScreen(out io.Writer, size Size) *screen {
+	s := &screen{out: out, said: map[string]string{}}
+	if columns, rows, ok := size(); ok && rows > len(story())+tableExtra && columns > 40 {
+		s.columns = columns
+	}
+	return s
 }
+
+// tableExtra is how many rows the table has besides the tasks.
+const tableExtra = 2
 
 // Colours of a terminal.
 const (
@@ -45,7 +59,7 @@ func colour(status string) string {
 
 // draw shows the tasks as they are.
 func (s *screen) draw(roles []role, since time.Duration) {
-	if !s.live {
+	if s.columns == 0 {
 		s.lines(roles, since)
 		return
 	}
@@ -53,12 +67,18 @@ func (s *screen) draw(roles []role, since time.Duration) {
 	if s.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", s.drawn)
 	}
-	fmt.Fprintf(&b, "\x1b[K%s%d devices, %d tasks, %4.1f s%s\n\x1b[K\n", faint, demoDevices, len(roles), since.Seconds(), plain)
+	s.row(&b, "%s%d devices, %d tasks, %4.1f s%s", faint, demoDevices, len(roles), since.Seconds(), plain)
+	s.row(&b, "")
 	for _, r := range roles {
-		fmt.Fprintf(&b, "\x1b[K  %-24s %s%-11s%s %s\n", r.title, colour(r.task.Status), r.task.Status, plain, remark(r))
+		s.row(&b, "  %-24s %s%-11s%s %s", r.title, colour(r.task.Status), r.task.Status, plain, remark(r))
 	}
-	s.drawn = len(roles) + 2
+	s.drawn = len(roles) + tableExtra
 	io.WriteString(s.out, b.String())
+}
+
+// row writes one row over what stood there, cut to the terminal's width: a row that wraps would move all others.
+func (s *screen) row(b *strings.Builder, format string, args ...any) {
+	b.WriteString("\x1b[K" + ansi.Truncate(fmt.Sprintf(format, args...), s.columns-1, "…") + "\n")
 }
 
 // lines says what changed since the last time.

@@ -153,7 +153,11 @@ func (s *Sweep) look(ctx context.Context) (time.Time, error) {
 // hold leaves dispatched leases alone for a lease and a grace, and owes assigned attempts a new claim window.
 func (s *Sweep) hold(why string) {
 	if s.opts.Steady() >= s.heldUntil {
-		s.opts.Log.Info("sweep holds back", "reason", why, "for", s.policy.TTL+s.policy.Grace)
+		level := slog.LevelInfo
+		if why == "start" { // nothing has gone wrong
+			level = slog.LevelDebug
+		}
+		s.opts.Log.Log(context.Background(), level, "sweep holds back", "reason", why, "for", s.policy.TTL+s.policy.Grace)
 	}
 	s.heldUntil = s.opts.Steady() + s.policy.TTL + s.policy.Grace
 	s.owing, s.owingBefore = true, time.Time{}
