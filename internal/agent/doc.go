@@ -20,7 +20,9 @@
 //     calls launch (process.go), which puts the program under a minder.
 //  3. The lease's belief is the one source of the fence (lease.go). Each renewal moves it and the minder's deadline. At the
 //     fence the access is cut and everything is killed; the minder does that by itself if the agent cannot.
-//  4. A report is in the spool before it is sent (outbox.go), and its lease is renewed until the report is answered.
+//  4. A report is in the spool before it is sent (outbox.go), and its lease is renewed until the report is answered. The log
+//     goes before it, for a bounded time, and then beside it; the working directory stays until the log is up, or was given
+//     up, and names its lease, so that the next life sends the rest (upload.go).
 //  5. The device is ready again when no process, no access and no cleaning of any lease is left on it (pool.go, clean.go).
 //
 // Everything that waits does so in a goroutine that Run waits for. Lease time is Options.Now and nothing else.

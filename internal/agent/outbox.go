@@ -16,11 +16,18 @@ import (
 // settle keeps the report of a lease and sends it. What is left of the log goes first, for a bounded time.
 func (a *Agent) settle(life context.Context, l *lease, report phonebooth.Report) {
 	l.log.finish()
-	l.log.await(life, a.timing.of30(3*time.Second))
+	a.awaitLog(life, l)
 	a.log.Info("attempt ended", append(l.task(), "outcome", report.Outcome, "code", report.Failure.Code)...)
 	p := &parcel{lease: l, request: requestOf(l.LeaseID, report)}
 	a.keep(p)
 	a.deliveries.Go(func() { a.deliver(life, p) })
+}
+
+// awaitLog lets what is left of a log go before its report, for a bounded time.
+func (a *Agent) awaitLog(life context.Context, l *lease) {
+	if l.log != nil {
+		l.log.await(life, a.timing.of30(3*time.Second))
+	}
 }
 
 // requestOf is the wire form of a report, but for what is filled in when it is sent.
@@ -144,6 +151,12 @@ func (a *Agent) delivered(life context.Context, p *parcel, refusal error) {
 	if l.hands {
 		a.pool.release(l.key(), l.LeaseID, refusal == nil)
 	}
+	a.removePlace(life, l)
+}
+
+// removePlace removes what an attempt left on the disk, when its log is up or given up. If the agent ends before that, the
+// next life goes on with the log.
+func (a *Agent) removePlace(life context.Context, l *lease) {
 	if l.log != nil {
 		l.log.await(life, logPatience)
 	}

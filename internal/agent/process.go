@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -24,6 +25,10 @@ func (a *Agent) launch(l *lease, chosen runner.Registration) runner.Execute {
 		}
 		place, err := runner.Prepare(placeOf(l.dir, w.Step), w)
 		if err != nil {
+			a.noRoom("working directory", err)
+			return runner.GivenBack("try_again", "the host could not make the working directory")
+		}
+		if err := os.WriteFile(ownerPath(l.dir), []byte(l.LeaseID), 0o600); err != nil {
 			a.noRoom("working directory", err)
 			return runner.GivenBack("try_again", "the host could not make the working directory")
 		}
@@ -72,6 +77,10 @@ func stepDir(dir string, step int) string  { return filepath.Join(dir, "step-"+s
 func placeOf(dir string, step int) string  { return filepath.Join(stepDir(dir, step), "place") }
 func exitPath(dir string, step int) string { return filepath.Join(stepDir(dir, step), exitFile) }
 func logPath(dir string) string            { return filepath.Join(dir, "log") }
+
+// ownerPath is the file that says whose log it is. The directory is there as long as something of the log may have to be sent,
+// which is longer than the journal remembers the lease and the spool its report.
+func ownerPath(dir string) string { return filepath.Join(dir, "lease") }
 
 // spec is what the minder is told.
 func (a *Agent) spec(l *lease, chosen runner.Registration, w runner.Work, place runner.Place, command runner.Command) minder.Spec {

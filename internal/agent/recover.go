@@ -18,8 +18,9 @@ import (
 )
 
 // recover ends what a former life left: it kills, and writes reports. Nothing of it needs the control plane. It returns a
-// parcel for every report that is to be sent. When ctx ends the agent is stopping; what is begun is done all the same.
-func (a *Agent) recover(ctx, life context.Context) []*parcel {
+// parcel for every report that is to be sent, and the leases of which nothing is left but a log. When ctx ends the agent is
+// stopping; what is begun is done all the same.
+func (a *Agent) recover(ctx, life context.Context) (parcels []*parcel, logs []*lease) {
 	if len(a.journal.Quarantined()) > 0 {
 		a.killAll(ctx)
 	}
@@ -27,8 +28,8 @@ func (a *Agent) recover(ctx, life context.Context) []*parcel {
 		a.log.Error("a report in the spool could not be read", "reason", bad.Reason)
 	}
 	left := a.killLeftovers(life)
+	dirs := a.lonePlaces(left)
 	sent := map[string]bool{}
-	var parcels []*parcel
 	for _, pending := range a.spool.Pending() {
 		p := &parcel{kept: true}
 		if err := json.Unmarshal(pending.Body, &p.request); err != nil {
@@ -36,6 +37,10 @@ func (a *Agent) recover(ctx, life context.Context) []*parcel {
 			continue
 		}
 		p.lease = leftoverOf(left, pending.LeaseID)
+		if dir, ok := dirs[pending.LeaseID]; ok {
+			p.lease.dir = dir
+			delete(dirs, pending.LeaseID)
+		}
 		sent[pending.LeaseID] = true
 		parcels = append(parcels, p)
 	}
@@ -51,8 +56,12 @@ func (a *Agent) recover(ctx, life context.Context) []*parcel {
 	for _, p := range parcels {
 		a.leases.add(p.lease) // renewed until its report is answered
 	}
-	a.removeStray(left)
-	return parcels
+	for id, dir := range dirs {
+		l := strange(v1.HeldLease{LeaseID: id})
+		l.dir = dir
+		logs = append(logs, l)
+	}
+	return parcels, logs
 }
 
 // killAll ends everything that this host's agents ever started, because it is not known any more on which device that is.
@@ -165,21 +174,29 @@ func (a *Agent) outcomeOf(ctx context.Context, l *leftover) phonebooth.Report {
 	return a.dispatch(ctx, l.Assignment, workOf(l.Assignment), runner.Named(read, chosen))
 }
 
-// removeStray removes the working directories of attempts that nobody remembers.
-func (a *Agent) removeStray(left []*leftover) {
+// lonePlaces finds the working directories that no journal entry leads to: each by the lease whose log may be in it. Those
+// that are nobody's are removed.
+func (a *Agent) lonePlaces(left []*leftover) map[string]string {
 	names, err := os.ReadDir(a.home.placeDir())
 	if err != nil {
-		return // there are none
+		return nil // there are none
 	}
+	lone := map[string]string{}
 	for _, name := range names {
 		dir := filepath.Join(a.home.placeDir(), name.Name())
 		if slices.ContainsFunc(left, func(l *leftover) bool { return l.dir == dir }) {
+			continue
+		}
+		owner, err := os.ReadFile(ownerPath(dir))
+		if err == nil && len(owner) > 0 {
+			lone[string(owner)] = dir
 			continue
 		}
 		if err := os.RemoveAll(dir); err != nil {
 			a.log.Error("cannot remove a working directory", "err", err)
 		}
 	}
+	return lone
 }
 
 // resume sends what recover wrote, and gives back the leases that only the control plane knows of: their claim was
@@ -198,7 +215,10 @@ func (a *Agent) resume(ctx, life context.Context, parcels []*parcel, held []v1.H
 	for _, p := range parcels {
 		p.answered = make(chan struct{})
 		waits = append(waits, p.answered)
-		a.deliveries.Go(func() { a.deliver(life, p) })
+		a.deliveries.Go(func() {
+			a.awaitLog(life, p.lease)
+			a.deliver(life, p)
+		})
 	}
 	for _, answered := range waits {
 		select {
@@ -215,14 +235,14 @@ func (a *Agent) resume(ctx, life context.Context, parcels []*parcel, held []v1.H
 // comeBack takes up what is left to do for a lease of a former life beside its report: its log, and its device if that could
 // not be freed. It comes before the first inventory, which must not call such a device ready.
 func (a *Agent) comeBack(life context.Context, l *lease) {
-	if !l.hands {
-		return
-	}
-	a.pool.take(l.key(), l.LeaseID)
 	if l.dir != "" {
 		l.log = a.startUpload(life, l)
 		l.log.finish()
 	}
+	if !l.hands {
+		return
+	}
+	a.pool.take(l.key(), l.LeaseID)
 	if !l.clean {
 		a.pool.handle(l.key(), func(h *lifecycle.Hands) { h.Process = true })
 		a.attempts.Go(func() { a.clean(life, l) })

@@ -23,6 +23,7 @@ type scripted struct {
 	mu          sync.Mutex
 	next        chan struct{} // closed with each change
 	down        bool
+	deaf        bool      // to logs
 	removed     time.Time // from the pool; zero: not
 	incarnation int64
 	startID     string
@@ -373,6 +374,9 @@ func (s *scripted) AppendLog(_ context.Context, leaseID string, offset int64, p 
 	defer s.mu.Unlock()
 	if err := s.enter("log"); err != nil {
 		return v1.LogAnswer{}, err
+	}
+	if s.deaf {
+		return v1.LogAnswer{}, errDown
 	}
 	h := s.leases[leaseID]
 	have := int64(len(h.log))
