@@ -87,6 +87,11 @@ func (s *submission) request(cmd *cobra.Command) (v1.TaskRequest, error) {
 	case given("max-attempts") && s.maxAttempts < 1:
 		return r, usage(cmd, "--max-attempts must be between 1 and %d", phonebooth.MaxAttemptLimit)
 	}
+	for _, name := range []string{"driver", "runner", "device", "host"} {
+		if given(name) && cmd.Flag(name).Value.String() == "" {
+			return r, usage(cmd, "--%s is empty, which would allow any: leave it out if that is meant", name)
+		}
+	}
 	for name, d := range map[string]time.Duration{"timeout": s.timeout, "queue-timeout": s.queueTimeout} {
 		if given(name) && (d < time.Second || d%time.Second != 0) {
 			return r, usage(cmd, "--%s is whole seconds, one at least, such as 90s or 30m", name)
@@ -97,14 +102,20 @@ func (s *submission) request(cmd *cobra.Command) (v1.TaskRequest, error) {
 		TimeoutS:    int64(s.timeout / time.Second), QueueTimeoutS: int64(s.queueTimeout / time.Second),
 		Priority: s.priority, MaxAttempts: s.maxAttempts, Labels: s.labels,
 	}
+	var err error
 	if given("workflow") {
-		name, version, err := workflowRef(cmd, s.workflow)
-		r.Workflow = &v1.WorkflowRef{Name: name, Version: version}
+		r.Workflow = &v1.WorkflowRef{}
+		r.Workflow.Name, r.Workflow.Version, err = workflowRef(cmd, s.workflow)
+	} else {
+		r.Goal, err = s.readGoal(cmd)
+	}
+	if err != nil {
 		return r, err
 	}
-	var err error
-	r.Goal, err = s.readGoal(cmd)
-	return r, err
+	if refusal, ok := errors.AsType[*phonebooth.Error](r.Spec().Validate()); ok {
+		return r, usage(cmd, "%s", refusal.Message)
+	}
+	return r, nil
 }
 
 // readGoal is the goal from wherever it is given.
@@ -123,7 +134,7 @@ func (s *submission) readGoal(cmd *cobra.Command) (string, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(in, phonebooth.MaxGoalBytes+2)) // a longer one is refused by name of the limit
 	if err != nil {
-		return "", fmt.Errorf("read the goal: %w", err)
+		return "", usage(cmd, "read the goal: %w", err)
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r"), nil
 }
