@@ -59,6 +59,9 @@ func (p *program) runAgent(cmd *cobra.Command, s agentSettings, enroll string, t
 	if err != nil {
 		return usage(cmd, "--server: %w", err)
 	}
+	if s.Data == "" {
+		return usage(cmd, "the data directory is missing")
+	}
 	bridges, err := s.Host.bridges(p.opts.Bridges)
 	if err != nil {
 		return cannotStart(cmd, err)

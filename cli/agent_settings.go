@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -103,6 +104,9 @@ func (s hostSettings) bridges(known *bridge.Registry) (map[string]bridge.Bridge,
 	open := map[string]bridge.Bridge{}
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		b, err := known.New(name, asked[name])
+		if _, said := errors.AsType[*phonebooth.Error](err); err != nil && !said { // it looked at nothing but its settings
+			return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid", "%v", err)
+		}
 		if err != nil {
 			return nil, err
 		}

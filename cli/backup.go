@@ -22,6 +22,9 @@ func (p *program) backup() *cobra.Command {
 	}
 	data := cmd.Flags().String("data", defaultServer().Data, "data directory of the server")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *data == "" {
+			return usage(cmd, "the data directory is missing")
+		}
 		if _, err := os.Stat(filepath.Join(*data, "phonebooth.db")); err != nil {
 			return usage(cmd, "there is no database in %s: %w", *data, errors.Unwrap(err))
 		}

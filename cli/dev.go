@@ -61,6 +61,12 @@ func (s *devSettings) bind(f *pflag.FlagSet) {
 }
 
 func (p *program) runDev(cmd *cobra.Command, s devSettings) error {
+	if s.Data == "" {
+		return usage(cmd, "the data directory is missing")
+	}
+	if err := checkListen(cmd, s.Listen, false, "dev stays on this machine; phonebooth server can listen for others"); err != nil {
+		return err
+	}
 	bridges, err := s.Host.bridges(p.opts.Bridges)
 	if err != nil {
 		return cannotStart(cmd, err)

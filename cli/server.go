@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
+	"net"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,6 +91,10 @@ func (p *program) runServer(cmd *cobra.Command, s serverSettings) error {
 	if err := s.check(cmd); err != nil {
 		return err
 	}
+	if err := checkListen(cmd, s.Listen, s.Insecure || s.TLSCert != "", "give --tls-cert and --tls-key, or say --insecure if "+
+		"something else protects the connection"); err != nil {
+		return err
+	}
 	log := s.Logs.logger(cmd.ErrOrStderr())
 	srv, err := server.Open(cmd.Context(), server.Config{
 		Data: s.Data, Database: s.Database, Listen: s.Listen, Insecure: s.Insecure, TLSCert: s.TLSCert, TLSKey: s.TLSKey,
@@ -122,6 +128,23 @@ func (s serverSettings) check(cmd *cobra.Command) error {
 		return usage(cmd, "the lease's time must be more than nothing; %v is the default", lifecycle.DefaultTTL)
 	case (s.TLSCert == "") != (s.TLSKey == ""):
 		return usage(cmd, "--tls-cert and --tls-key go together")
+	case s.Database == "" && cmd.Flags().Changed("database"):
+		return usage(cmd, "--database is empty: give postgres://USER@HOST/NAME, or leave it out for SQLite in the data directory")
+	case s.Database != "" && !strings.HasPrefix(s.Database, "postgres://") && !strings.HasPrefix(s.Database, "postgresql://"):
+		return usage(cmd, "--database is postgres://USER@HOST/NAME or postgresql://...; leave it out for SQLite in the data directory")
+	}
+	return nil
+}
+
+// checkListen refuses an address that is none, and one that others can listen in on unless the connection is protected; hint
+// says what to do about that.
+func checkListen(cmd *cobra.Command, listen string, protected bool, hint string) error {
+	at, err := net.ResolveTCPAddr("tcp", listen)
+	if err != nil {
+		return usage(cmd, "--listen wants HOST:PORT: %w", err)
+	}
+	if !protected && !at.IP.IsLoopback() {
+		return usage(cmd, "%s is not a loopback address, and tokens would cross the network in the clear: %s", clean(listen), hint)
 	}
 	return nil
 }
@@ -134,6 +157,11 @@ func cannotStart(cmd *cobra.Command, err error) error {
 	var taken *config.InUseError
 	if errors.As(err, &taken) {
 		return &failure{status: exitFailed, err: err, next: []string{"stop that one first, or give another directory with --data"}}
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return &failure{status: exitFailed, err: err, next: []string{
+			"another phonebooth dev or server may be running there: stop it, or give another address with --listen",
+		}}
 	}
 	if refusal, ok := errors.AsType[*phonebooth.Error](err); ok && refusal.Kind == phonebooth.Invalid {
 		return usage(cmd, "%s", refusal.Message)
@@ -154,10 +182,10 @@ func settled[S any](cmd *cobra.Command, path string, flags, defaults S, bind fun
 	}
 	s := defaults
 	if err := config.Load(path, &s); err != nil {
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-			return s, usage(cmd, "%w", err)
+		if _, ok := errors.AsType[*config.Error](err); ok {
+			return s, err
 		}
-		return s, err
+		return s, usage(cmd, "%w", err)
 	}
 	top := pflag.NewFlagSet(path, pflag.ContinueOnError)
 	bind(&s, top)

@@ -58,7 +58,7 @@ func readSource(cmd *cobra.Command, path string) (string, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(in, workflow.MaxSourceBytes+1)) // one more is refused by name of the limit
 	if err != nil {
-		return "", fmt.Errorf("read the workflow: %w", err)
+		return "", usage(cmd, "read the workflow: %w", err)
 	}
 	return string(text), nil
 }
