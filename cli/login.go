@@ -58,7 +58,7 @@ phonebooth login https://phones.example.org:8420`,
 		if err := remember(address, token); err != nil {
 			return err
 		}
-		note(cmd, "logged in to %s", address)
+		say(cmd, "logged in to %s", address)
 		return nil
 	}
 	return cmd
@@ -73,17 +73,35 @@ func try(ctx context.Context, address, token string) error {
 	return err
 }
 
-// askToken reads a line, which a terminal does not show.
-func askToken(cmd *cobra.Command, address string) (token string, err error) {
-	in, ok := cmd.InOrStdin().(*os.File)
-	if ok && term.IsTerminal(in.Fd()) {
+// askToken reads a line, which a terminal does not show, unless Ctrl-C comes first.
+func askToken(cmd *cobra.Command, address string) (string, error) {
+	read := func() (string, error) { return bufio.NewReader(cmd.InOrStdin()).ReadString('\n') }
+	if in, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(in.Fd()) {
+		shown, err := term.GetState(in.Fd())
+		if err != nil {
+			return "", fmt.Errorf("read the token: %w", err)
+		}
+		defer func() {
+			_ = term.Restore(in.Fd(), shown) // else Ctrl-C would leave a terminal that shows nothing
+			_, _ = fmt.Fprintln(cmd.ErrOrStderr())
+		}()
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "token for %s: ", address)
-		var text []byte
-		text, err = term.ReadPassword(in.Fd())
-		token = string(text)
-		_, _ = fmt.Fprintln(cmd.ErrOrStderr())
-	} else {
-		token, err = bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+		read = func() (string, error) {
+			text, err := term.ReadPassword(in.Fd())
+			return string(text), err
+		}
+	}
+	var token string
+	var err error
+	done := make(chan struct{})
+	go func() { // after Ctrl-C it reads until the process ends
+		defer close(done)
+		token, err = read()
+	}()
+	select {
+	case <-done:
+	case <-cmd.Context().Done():
+		return "", cmd.Context().Err()
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the token: %w", err)
