@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/phonebooth-dev/phonebooth"
@@ -26,12 +28,12 @@ func (p *program) taskCancel() *cobra.Command {
 		if *out == formatJSON {
 			return printJSON(cmd.OutOrStdout(), t)
 		}
-		if phonebooth.Status(t.Status).Terminal() {
-			note(cmd, "%s is %s", t.ID, t.Status)
-		} else {
-			note(cmd, "%s ends as soon as its host has stopped it", t.ID)
+		state := t.Status
+		if !phonebooth.Status(t.Status).Terminal() {
+			state += ", asked to stop"
 		}
-		return nil
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), t.ID, state)
+		return err
 	}
 	return p.asks(cmd)
 }
