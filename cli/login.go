@@ -24,7 +24,7 @@ func (p *program) login() *cobra.Command {
 			"the one that other verbs ask when they are told nothing else.\n\n" +
 			"The token is that of --token-file, --token or PHONEBOOTH_TOKEN, else the one that is kept for the server already, else " +
 			"asked for on a terminal or read from standard input. The server's data directory holds it in admin.token.",
-		Example: `phonebooth login http://127.0.0.1:8420 --token-file /var/lib/phonebooth/admin.token
+		Example: `phonebooth login http://127.0.0.1:8420 --token-file admin.token
 phonebooth login https://phones.example.org:8420`,
 	}
 	flags := cmd.Flags()
@@ -77,24 +77,21 @@ func try(ctx context.Context, address, token string) error {
 func askToken(cmd *cobra.Command, address string) (string, error) {
 	read := func() (string, error) { return bufio.NewReader(cmd.InOrStdin()).ReadString('\n') }
 	if in, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(in.Fd()) {
-		shown, err := term.GetState(in.Fd())
+		shown, err := term.MakeRaw(in.Fd())
 		if err != nil {
 			return "", fmt.Errorf("read the token: %w", err)
 		}
 		defer func() {
-			_ = term.Restore(in.Fd(), shown) // else Ctrl-C would leave a terminal that shows nothing
+			_ = term.Restore(in.Fd(), shown)
 			_, _ = fmt.Fprintln(cmd.ErrOrStderr())
 		}()
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "token for %s: ", address)
-		read = func() (string, error) {
-			text, err := term.ReadPassword(in.Fd())
-			return string(text), err
-		}
+		read = func() (string, error) { return readTyped(in) }
 	}
 	var token string
 	var err error
 	done := make(chan struct{})
-	go func() { // after Ctrl-C it reads until the process ends
+	go func() { // after a signal it reads until the process ends
 		defer close(done)
 		token, err = read()
 	}()
@@ -110,4 +107,28 @@ func askToken(cmd *cobra.Command, address string) (string, error) {
 		return "", usage(cmd, "there is no token; the server's data directory holds it in admin.token")
 	}
 	return token, nil
+}
+
+// readTyped is a line from a raw terminal, where keys such as Ctrl-C are characters: nothing else ends the reading there and
+// leaves no reader behind.
+func readTyped(in io.Reader) (string, error) {
+	const ctrlC, ctrlD, backspace, ctrlU, del = 3, 4, 8, 21, 127
+	var line []byte
+	for key := make([]byte, 1); ; {
+		if _, err := io.ReadFull(in, key); err != nil {
+			return string(line), err
+		}
+		switch key[0] {
+		case '\r', '\n', ctrlD:
+			return string(line), nil
+		case ctrlC:
+			return "", context.Canceled
+		case backspace, del:
+			line = line[:max(len(line)-1, 0)]
+		case ctrlU:
+			line = nil
+		default:
+			line = append(line, key[0])
+		}
+	}
 }
