@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -76,6 +77,12 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
+// untrusted reports whether err says that there is a server, but that nothing vouches for its certificate.
+func untrusted(err error) bool {
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
+}
+
 // noAnswer reports whether code says that no server of ours has answered.
 func noAnswer(code string) bool { return code == client.Unreachable || code == client.Unreadable }
 
@@ -93,6 +100,9 @@ func explain(w io.Writer, styles fang.Styles, err error) {
 		message = "interrupted"
 	case errors.As(err, &refusal):
 		message = refusal.Message + " (" + refusal.Code + ")"
+		if untrusted(err) {
+			message = "the certificate of the server is not trusted (" + refusal.Code + ")"
+		}
 		if cause := refusal.Unwrap(); cause != nil && noAnswer(refusal.Code) {
 			message += "\n" + cause.Error()
 		}
@@ -139,6 +149,9 @@ func next(err error) []string {
 	}
 	if errors.Is(err, context.Canceled) {
 		return nil
+	}
+	if untrusted(err) {
+		return []string{"if it is your own: name the file of the certificate, or of its authority, in SSL_CERT_FILE"}
 	}
 	if line := advice[phonebooth.CodeOf(err)]; line != "" {
 		return []string{line}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"testing"
@@ -42,6 +43,11 @@ func TestErrorsAreToldToPeople(t *testing.T) {
 			"no server", away.Because(errors.New("dial: connection refused")), exitUnreachable,
 			"phonebooth: the server at http://x is not reachable (unreachable)\n  dial: connection refused\n" +
 				"  start one on this machine: phonebooth dev; or say which with --server\n",
+		},
+		{
+			"a certificate that is not trusted", away.Because(&tls.CertificateVerificationError{Err: errors.New("x509: unknown authority")}), exitUnreachable,
+			"phonebooth: the certificate of the server is not trusted (unreachable)\n  tls: failed to verify certificate: x509: unknown authority\n" +
+				"  if it is your own: name the file of the certificate, or of its authority, in SSL_CERT_FILE\n",
 		},
 		{"Ctrl-C in a call", away.Because(context.Canceled), exitInterrupted, "phonebooth: interrupted\n"},
 		{
