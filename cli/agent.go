@@ -32,8 +32,8 @@ func (p *program) agent() *cobra.Command {
 			"      grace: 10s\n" +
 			"      term_grace: 2s\n" +
 			"      exit_codes: {3: try_again}",
-		Example: `phonebooth agent --server https://phones.example.org:8420 --enroll-file token --name rack-1
-phonebooth agent --server http://127.0.0.1:8420 --enroll-file token --adb off --sim 4
+		Example: `phonebooth agent --server https://phones:8420 --enroll-file token
+phonebooth agent --enroll-file token --adb off --sim 4
 phonebooth agent --config agent.yaml`,
 	}
 	s := defaultAgent()
@@ -124,7 +124,7 @@ func (p *program) identity(cmd *cobra.Command, home *agent.Home, address string,
 	id, err := home.Enroll(ctx, c, enroll, name)
 	if phonebooth.CodeOf(err) == "unauthenticated" {
 		return id, &failure{status: exitRefused, err: err, next: []string{
-			"a token works once, for an hour; make a new one: phonebooth host enroll",
+			"a token works once, within an hour",
 		}}
 	}
 	return id, err

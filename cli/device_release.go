@@ -8,7 +8,7 @@ import (
 
 func (p *program) deviceRelease() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "release DEVICE", Short: "Force-end the attempt that holds a device", Args: takes("DEVICE"),
+		Use: "release DEVICE", Short: "End the attempt that holds a device, by force", Args: takes("DEVICE"),
 		Long: "Ends the attempt that holds a device, for one that is wedged. The task is tried again while attempts are left.\n\n" +
 			"The device takes nothing until its host has confirmed that nothing of the attempt is left on it. To stop a task that is " +
 			"not wedged use: phonebooth task cancel.",

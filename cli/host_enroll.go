@@ -12,7 +12,7 @@ func (p *program) hostEnroll() *cobra.Command {
 		Long: "Makes a one-time token, valid for an hour, and prints it. On the machine that shall become a host put it into a file and " +
 			"start the agent with --enroll-file.",
 		Example: `phonebooth host enroll --name rack-1 > token
-phonebooth agent --server https://phones.example.org:8420 --enroll-file token`,
+phonebooth agent --server https://phones:8420 --enroll-file token`,
 	}
 	out := prints(cmd)
 	name := cmd.Flags().String("name", "", "name of the host (default: the one that its agent gives)")

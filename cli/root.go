@@ -26,7 +26,8 @@ func (p *program) root() *cobra.Command {
 		Use:   "phonebooth",
 		Short: "One task at a time on every phone you own",
 		Long: "Phonebooth gives tasks to phones: a caller hands in a goal, some matching device does it, one task at a time.\n\n" +
-			"Exit codes: 0 done, 1 failed, 2 usage, 3 cancelled, 4 refused by the server, 5 server not reachable.",
+			"Exit codes: 0 done, 1 failed, 2 usage, 3 cancelled, 4 refused by the server, 5 server not reachable, " +
+			"130 Ctrl-C while waiting.",
 		Example: `phonebooth submit --goal "open Settings and turn on dark mode" --wait
 phonebooth task list
 phonebooth device list`,

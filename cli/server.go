@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -69,8 +71,8 @@ func (p *program) serve() *cobra.Command {
 			"A password of --database shows in the process list: give it in the configuration file, or in PGPASSWORD or ~/.pgpass. " +
 			"With a certificate that no public authority signed, clients and agents need SSL_CERT_FILE.",
 		Example: `phonebooth server --data /var/lib/phonebooth
-phonebooth server --listen 0.0.0.0:8420 --tls-cert phones.crt --tls-key phones.key
-phonebooth server --database postgres://phonebooth@db/phonebooth --strategy priority`,
+phonebooth server --listen :8420 --tls-cert tls.crt --tls-key tls.key
+phonebooth server --database postgres://phonebooth@db/phonebooth`,
 	}
 	s := defaultServer()
 	s.bind(cmd.Flags())
@@ -105,8 +107,9 @@ func (p *program) runServer(cmd *cobra.Command, s serverSettings) error {
 		return cannotStart(cmd, err)
 	}
 	token := cmp.Or(s.AdminTokenFile, filepath.Join(s.Data, auth.AdminTokenFile))
-	say(cmd, "phonebooth server: %s", srv.URL())
-	say(cmd, "log in with: phonebooth login %s --token-file %s", srv.URL(), token)
+	address := fromElsewhere(srv.URL(), os.Hostname)
+	say(cmd, "phonebooth server: %s", address)
+	say(cmd, "log in with: phonebooth login %s --token-file %s", address, token)
 	log.Info("server started", "url", srv.URL(), "strategy", s.Strategy, "version", p.opts.Version)
 	err = srv.Run(cmd.Context())
 	err = errors.Join(err, srv.Close())
@@ -134,6 +137,20 @@ func (s serverSettings) check(cmd *cobra.Command) error {
 		return usage(cmd, "--database is postgres://USER@HOST/NAME or postgresql://...; leave it out for SQLite in the data directory")
 	}
 	return nil
+}
+
+// fromElsewhere is address with the machine's name where it says "every address": that can be listened on, not called.
+func fromElsewhere(address string, hostname func() (string, error)) string {
+	u, err := url.Parse(address)
+	if err != nil || !net.ParseIP(u.Hostname()).IsUnspecified() {
+		return address
+	}
+	name, err := hostname()
+	if err != nil {
+		return address
+	}
+	u.Host = net.JoinHostPort(name, u.Port())
+	return u.String()
 }
 
 // checkListen refuses an address that is none, and one that others can listen in on unless the connection is protected; hint

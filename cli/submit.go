@@ -34,12 +34,12 @@ func (p *program) submit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "submit", Short: "Submit a task: a goal, or a workflow, for some matching device", Args: takes(),
 		Long: "Submits a task and prints its id. With --wait it goes on until the task has ended, and the exit code says how: 0 done, " +
-			"1 failed, 3 cancelled. Ctrl-C while waiting leaves the task running.\n\n" +
+			"1 failed, 3 cancelled. Ctrl-C while waiting leaves the task running and exits with 130.\n\n" +
 			"A goal that begins with a hyphen is given as --goal=-x, a long one with --goal-file FILE or from standard input with --goal -, " +
 			"without the line break at its end.",
 		Example: `phonebooth submit --goal "open Settings and turn on dark mode" --wait
-phonebooth submit --driver android --runner adb-shell --goal "getprop ro.product.model" --follow
-phonebooth submit --workflow dark-mode@2 --tag pixel --label suite=nightly --wait -o json`,
+phonebooth submit --runner adb-shell --goal "uptime" --follow
+phonebooth submit --workflow dark-mode@2 --tag pixel --wait -o json`,
 	}
 	s := &submission{out: prints(cmd)}
 	s.flags(cmd)
