@@ -33,7 +33,7 @@ func (p *program) agent() *cobra.Command {
 			"      term_grace: 2s\n" +
 			"      exit_codes: {3: try_again}",
 		Example: `phonebooth agent --server https://phones:8420 --enroll-file token
-phonebooth agent --enroll-file token --adb off --sim 4
+phonebooth agent --server https://phones:8420 --adb off --sim 4
 phonebooth agent --config agent.yaml`,
 	}
 	s := defaultAgent()

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -149,6 +150,9 @@ func next(err error) []string {
 	}
 	if errors.Is(err, context.Canceled) {
 		return nil
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return []string{"give the server's URL with a name that its certificate has"}
 	}
 	if untrusted(err) {
 		return []string{"if it is your own: name the file of the certificate, or of its authority, in SSL_CERT_FILE"}
