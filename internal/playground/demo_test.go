@@ -40,7 +40,7 @@ func TestTheDemoGoesAsTold(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	for _, want := range []string{"10 done, 1 failed, 1 cancelled", "asked to stop", "attempt 2"} {
+	for _, want := range []string{"10 done, 1 failed, 1 cancelled", "stopped while it ran", "attempt 2"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the demo does not show %q:\n%s", want, out.String())
 		}

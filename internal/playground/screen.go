@@ -103,6 +103,8 @@ func remark(r role) string {
 		return r.task.Failure.Message
 	case r.task.CancelRequested:
 		return "asked to stop"
+	case r.cancel && r.told && r.task.Status == "cancelled":
+		return "stopped while it ran"
 	case r.task.Attempt > 1:
 		return fmt.Sprintf("attempt %d", r.task.Attempt)
 	}
