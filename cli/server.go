@@ -103,7 +103,10 @@ func (p *program) runServer(cmd *cobra.Command, s serverSettings) error {
 		AdminToken: s.AdminTokenFile, Strategies: p.opts.Strategies, Strategy: s.Strategy, LeaseTTL: s.LeaseTTL,
 		MaxQueueDepth: s.MaxQueueDepth, Retention: s.Retention, Version: p.opts.Version, Log: log,
 	})
-	if err != nil {
+	switch {
+	case cmd.Context().Err() != nil && err != nil: // it was asked to stop before it had started
+		return nil
+	case err != nil:
 		return cannotStart(cmd, err)
 	}
 	token := cmp.Or(s.AdminTokenFile, filepath.Join(s.Data, auth.AdminTokenFile))
