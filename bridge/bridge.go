@@ -58,6 +58,10 @@ type Lease struct {
 
 	// Log is told each command that is passed to the device, one line a Write, from any goroutine. Nil: nobody is.
 	Log io.Writer
+
+	// Env is what every process that the bridge starts for the lease must have in its environment, NAME=VALUE: it marks the
+	// process, so that it is found and killed after the lease, also when the agent has died.
+	Env []string
 }
 
 // Access is the right of one lease to use one device.

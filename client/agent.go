@@ -74,14 +74,17 @@ func (a *Agent) Report(ctx context.Context, req v1.ReportRequest) (answer v1.Rep
 	return answer, err
 }
 
-// AppendLog sends at most 1 MiB of what the attempt's runner wrote, from offset on, and tells the offset that is
+// AppendLog sends at most 1 MiB of one of the attempt's logs (v1.LogRunner and others), from offset on, and tells the offset that is
 // expected next. No bytes ask nothing. A gap is refused as log_gap, with the offset to go on from as detail "next".
-func (a *Agent) AppendLog(ctx context.Context, leaseID string, offset int64, p []byte) (answer v1.LogAnswer, err error) {
+func (a *Agent) AppendLog(ctx context.Context, leaseID, name string, offset int64, p []byte) (answer v1.LogAnswer, err error) {
 	if len(p) == 0 {
 		return v1.LogAnswer{Next: offset}, nil
 	}
 	query := url.Values{}
 	query.Set("offset", strconv.FormatInt(offset, 10))
+	if name != v1.LogRunner {
+		query.Set("name", name)
+	}
 	header := http.Header{"Content-Type": {"application/octet-stream"}}
 	setHost(header, a.hostID)
 	err = a.client.do(ctx, request{

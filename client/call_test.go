@@ -128,7 +128,7 @@ func TestWhatMayNotBeRepeatedIsNot(t *testing.T) {
 			},
 			"enroll": func(c *client.Client) error { _, err := c.Enroll(t.Context(), v1.EnrollRequest{}); return err },
 			"log": func(c *client.Client) error {
-				_, err := c.Agent("h").AppendLog(t.Context(), "lease", 0, []byte("x"))
+				_, err := c.Agent("h").AppendLog(t.Context(), "lease", v1.LogRunner, 0, []byte("x"))
 				return err
 			},
 		} {
@@ -217,7 +217,7 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 	t.Parallel()
 	s := &script{answers: []func(*http.Request) (*http.Response, error){breaks}}
 	c := newClient(t, s, client.Options{})
-	_, err := c.Agent("h").AppendLog(t.Context(), "lease_secret", 0, []byte("x"))
+	_, err := c.Agent("h").AppendLog(t.Context(), "lease_secret", v1.LogRunner, 0, []byte("x"))
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if strings.Contains(e.Error(), "lease_secret") {
 			t.Errorf("an error holds the lease: %v", e)
@@ -298,7 +298,7 @@ func TestAReportIsMadeFitToSend(t *testing.T) {
 	if got := s.asked[0].Header.Get(v1.HeaderHostID); got != "host_1" {
 		t.Errorf("for host %q", got)
 	}
-	if got, err := a.AppendLog(t.Context(), "l", 7, nil); err != nil || got.Next != 7 || len(s.asked) != 1 {
+	if got, err := a.AppendLog(t.Context(), "l", v1.LogRunner, 7, nil); err != nil || got.Next != 7 || len(s.asked) != 1 {
 		t.Errorf("no bytes: got %d, %v", got.Next, err)
 	}
 }

@@ -68,5 +68,5 @@ func (d *Dispatcher) Dispatch(ctx context.Context, a Assignment) (phonebooth.Rep
 	case a.Workflow != nil:
 		return d.workflow(ctx, *a.Workflow, a.Work, d.execute), nil
 	}
-	return d.execute(ctx, a.Work), nil
+	return d.execute(ctx, a.Work).Report, nil
 }

@@ -20,9 +20,9 @@ type entries struct {
 	workflows []string
 }
 
-func (e *entries) execute(_ context.Context, w runner.Work) phonebooth.Report {
+func (e *entries) execute(_ context.Context, w runner.Work) runner.Ended {
 	e.goals = append(e.goals, w.Goal)
-	return e.report
+	return runner.Ended{Report: e.report}
 }
 
 func (e *entries) workflow(ctx context.Context, d workflow.Definition, w runner.Work, execute runner.Execute) phonebooth.Report {

@@ -12,9 +12,9 @@ import (
 
 // A program that embeds a host runs a workflow on a device of its own.
 func Example() {
-	execute := func(_ context.Context, w runner.Work) phonebooth.Report {
+	execute := func(_ context.Context, w runner.Work) runner.Ended {
 		fmt.Printf("%s: %s\n", w.Serial, w.Goal) // drive the device here
-		return phonebooth.Report{Outcome: phonebooth.OutcomeDone}
+		return runner.Ended{Report: phonebooth.Report{Outcome: phonebooth.OutcomeDone}}
 	}
 	d, err := dispatch.New("host_mine", execute, workflow.Run)
 	if err != nil {

@@ -3,16 +3,14 @@ package runner
 import (
 	"context"
 	"time"
-
-	"github.com/phonebooth-dev/phonebooth"
 )
 
 // Named fills in which runner it was, and how it was fenced.
 func Named(next Execute, r Registration) Execute {
-	return func(ctx context.Context, w Work) phonebooth.Report {
-		report := next(ctx, w)
-		report.Runner, report.Fence = r.Name, r.Fence
-		return report
+	return func(ctx context.Context, w Work) Ended {
+		ended := next(ctx, w)
+		ended.Runner, ended.Fence = r.Name, r.Fence
+		return ended
 	}
 }
 
@@ -21,9 +19,9 @@ const look = 250 * time.Millisecond
 
 // Until ends what next does when the steady clock now reaches due, for the reason did. From due on next is not begun.
 func Until(next Execute, now func() time.Duration, due time.Duration, did Did) Execute {
-	return func(ctx context.Context, w Work) phonebooth.Report {
+	return func(ctx context.Context, w Work) Ended {
 		if now() >= due {
-			return did.Report()
+			return Ended{Report: did.Report()}
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
@@ -39,9 +37,9 @@ func Until(next Execute, now func() time.Duration, due time.Duration, did Did) E
 			}
 			cancel(did)
 		}()
-		report := next(ctx, w)
+		ended := next(ctx, w)
 		cancel(nil)
 		<-watched
-		return report
+		return ended
 	}
 }

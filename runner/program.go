@@ -59,7 +59,7 @@ func (p Program) Command(w Work) (Command, error) {
 }
 
 // Parse reads the exit codes that mean something of their own here.
-func (p Program) Parse(e Exit) (phonebooth.Report, bool) {
+func (p Program) Parse(e End) (phonebooth.Report, bool) {
 	if e.Signal != "" {
 		return phonebooth.Report{}, false
 	}

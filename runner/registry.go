@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
 )
@@ -14,6 +15,23 @@ type Registration struct {
 	Drivers []string // the driver types that it can drive; empty: all
 	Fence   string   // "gate" or "process": how it is kept off the device when the lease is lost
 	Runner  Runner
+
+	Summary    string   // for people, one line
+	Verified   string   // the tool and version with which it was tried; "": it was not
+	Follows    string   // the tool and version whose documentation it follows, when it was not tried
+	OnlyByName bool     // it is no device's default
+	ShellGoal  bool     // its goal is read by a shell, so one that holds values from a caller is refused
+	Needs      []string // programs that must be in the host's PATH
+	Secrets    []string // names of the host's secrets that its program gets as variables
+	Keep       []string // patterns of files in the working directory that are artifacts too
+	Limits     Limits
+}
+
+// Limits end an attempt whose program goes beyond them. The zero value is what every runner has.
+type Limits struct {
+	Timeout        time.Duration // of one step, at most; 0: the task's alone
+	Silence        time.Duration // without a byte of log or events; 0: for ever
+	ArtifactsBytes int64         // all of a step's; 0: 4 GiB
 }
 
 // Drives reports whether the runner can drive devices of driverType.

@@ -92,7 +92,7 @@ func TestProgramRefusesAGoalThatCouldBeAnOption(t *testing.T) {
 func TestUntilBeginsNothingWhenTheTimeIsUp(t *testing.T) {
 	t.Parallel()
 	begun := false
-	next := func(context.Context, runner.Work) phonebooth.Report { begun = true; return phonebooth.Report{} }
+	next := func(context.Context, runner.Work) runner.Ended { begun = true; return runner.Ended{} }
 	now := func() time.Duration { return time.Minute }
 	if r := runner.Until(next, now, time.Minute, runner.TimedOut)(t.Context(), runner.Work{Step: 2}); begun || r.Failure.Code != "timeout" {
 		t.Errorf("begun: %v, ended with %q; want a timeout and no beginning", begun, r.Failure.Code)
@@ -122,9 +122,9 @@ func TestUntilEndsAtTheDueTimeAlsoWhenTheClockLeaps(t *testing.T) {
 				}
 				return at
 			}
-			wait := func(ctx context.Context, _ runner.Work) phonebooth.Report {
+			wait := func(ctx context.Context, _ runner.Work) runner.Ended {
 				<-ctx.Done()
-				return runner.DidOf(ctx).Report()
+				return runner.Ended{Report: runner.DidOf(ctx).Report()}
 			}
 			report := runner.Until(wait, now, time.Minute, runner.TimedOut)(t.Context(), runner.Work{})
 			if report.Failure.Code != "timeout" {

@@ -3,27 +3,42 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"syscall"
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
 )
 
-// Runner turns goals into commands. It does no input or output and starts nothing.
+// Runner turns goals into commands. It starts nothing.
 type Runner interface {
-	// Command says which program works on w. A *phonebooth.Error ends the attempt failed under the error's code; any
+	// Command says which program works on w, without input or output. A *phonebooth.Error ends the attempt failed under the error's code; any
 	// other error ends it as runner_misconfigured.
 	Command(w Work) (Command, error)
 
 	// Parse reads the end of a program that left no valid result. ok is false when it has nothing to say: then the exit
-	// code decides, as [Judge] reads it.
-	Parse(e Exit) (report phonebooth.Report, ok bool)
+	// code decides, as [Judge] reads it. It may read what the end offers and add files to its artifacts; nothing else.
+	Parse(e End) (report phonebooth.Report, ok bool)
 }
 
 // Execute works on one goal to its end and reports how that was. It is the task-execution entry point: behind it is a
 // process under the Host Agent's watch, or whatever a program that embeds a host puts there. When ctx ends it stops what it
 // started and returns only when nothing of it is left; the cause of ctx, a [Did], says why.
-type Execute func(ctx context.Context, w Work) phonebooth.Report
+type Execute func(ctx context.Context, w Work) Ended
+
+// Ended is how the work on one goal ended: the report, and what a workflow needs of it.
+type Ended struct {
+	phonebooth.Report
+	Outputs map[string]string // what the program left for later steps
+	Log     Section           // what the program wrote
+	Took    time.Duration     // from its start to its end; 0 when none was started
+}
+
+// Section is a part of the attempt's log, counted in bytes as the log's offsets are.
+type Section struct {
+	Offset int64
+	Bytes  int64
+}
 
 // Work is one goal on one device.
 type Work struct {
@@ -31,9 +46,16 @@ type Work struct {
 	Attempt int // from 1
 	Step    int // of a workflow, from 1; 0: the goal is the whole task
 	Steps   int // how many the workflow has
+	Try     int // of the step, when it is tried again: 2, 3, ...; 0 is the first
 	Goal    string
 	Inputs  json.RawMessage // JSON object, or nil
 	Labels  map[string]string
+
+	Runner   string            // that shall do it; "": the task's, or the device's default
+	With     map[string]string // inputs of that runner
+	Env      []string          // NAME=VALUE of the step, on top of the host's and the runner's
+	Timeout  time.Duration     // of this work, within the attempt's; 0: none of its own
+	Composed bool              // the goal holds values that a caller gave: no shell may read it
 
 	DeviceID   phonebooth.DeviceID
 	DriverType string
@@ -75,6 +97,13 @@ func (l Ladder) WithDefaults() Ladder {
 		l.TermGrace = 2 * time.Second
 	}
 	return l
+}
+
+// End is how a program ended and what it left.
+type End struct {
+	Exit
+	Place Place     // its working directory
+	Log   io.Reader // what it wrote; nil when that is not there, or not whole
 }
 
 // Exit is how a program ended.

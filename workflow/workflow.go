@@ -67,7 +67,7 @@ func Run(ctx context.Context, d Definition, w runner.Work, execute runner.Execut
 			stopped.Runner, stopped.Fence = report.Runner, report.Fence
 			report = stopped
 		} else {
-			report = execute(ctx, w)
+			report = execute(ctx, w).Report
 			all.Steps = append(all.Steps, stepResult{Step: w.Step, Outcome: report.Outcome, Code: report.Failure.Code, Result: report.Result})
 		}
 		if report.Outcome != phonebooth.OutcomeDone {

@@ -101,9 +101,9 @@ func FuzzParse(f *testing.F) {
 
 // script answers each step with the next report and keeps what it was asked.
 func script(asked *[]runner.Work, reports ...phonebooth.Report) runner.Execute {
-	return func(_ context.Context, w runner.Work) phonebooth.Report {
+	return func(_ context.Context, w runner.Work) runner.Ended {
 		*asked = append(*asked, w)
-		return reports[len(*asked)-1]
+		return runner.Ended{Report: reports[len(*asked)-1]}
 	}
 }
 
@@ -147,10 +147,10 @@ func TestNoStepBeginsOnceTheContextHasEnded(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var goals []string
 	got := workflow.Run(ctx, workflow.Definition{Steps: []workflow.Step{{"one"}, {"two"}}}, runner.Work{},
-		func(_ context.Context, w runner.Work) phonebooth.Report {
+		func(_ context.Context, w runner.Work) runner.Ended {
 			goals = append(goals, w.Goal)
 			cancel(runner.TimedOut)
-			return phonebooth.Report{Outcome: phonebooth.OutcomeDone}
+			return runner.Ended{Report: phonebooth.Report{Outcome: phonebooth.OutcomeDone}}
 		})
 	if got.Outcome != phonebooth.OutcomeFailed || got.Failure.Code != "timeout" || !slices.Equal(goals, []string{"one"}) {
 		t.Errorf("report = %+v after %q, want a timeout before step two", got, goals)

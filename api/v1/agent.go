@@ -170,3 +170,10 @@ type ReportAnswer struct {
 type LogAnswer struct {
 	Next int64 `json:"next"`
 }
+
+// The logs of an attempt. Each has offsets of its own.
+const (
+	LogRunner = "runner" // what the runner wrote
+	LogDevice = "device" // the commands that passed to the device
+	LogEvents = "events" // the runner's events, one JSON value a line
+)

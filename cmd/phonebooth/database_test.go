@@ -87,7 +87,7 @@ func TestDone4_AHostActsForItselfAlone(t *testing.T) {
 	if r, err := own.Renew(t.Context(), v1.RenewalRequest{Incarnation: 1, LeaseIDs: []string{lease}}); err != nil || r.Leases[0].Lost != "unknown" {
 		t.Errorf("renewal of another host's lease: %+v, %v, want it lost as unknown", r, err)
 	}
-	if _, err := own.AppendLog(t.Context(), lease, 0, []byte("lies")); phonebooth.CodeOf(err) != "lease_unknown" {
+	if _, err := own.AppendLog(t.Context(), lease, v1.LogRunner, 0, []byte("lies")); phonebooth.CodeOf(err) != "lease_unknown" {
 		t.Errorf("log of another host's lease: %v, want lease_unknown", err)
 	}
 	after := p.task(t, id)

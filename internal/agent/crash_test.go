@@ -66,7 +66,7 @@ func TestC06_ARunnerThatEndedWhileTheAgentWasGoneIsReportedAsItEnded(t *testing.
 	}
 	(&house{scripted: s}).release(t, a)
 	eventually(t, "the exit file", func() bool {
-		paths, _ := filepath.Glob(filepath.Join(dir, "run", "*", "step-0", "exit.json"))
+		paths, _ := filepath.Glob(filepath.Join(dir, "run", "*", "step-0.0", "exit.json"))
 		if len(paths) != 1 {
 			return false
 		}

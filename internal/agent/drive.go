@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -15,10 +16,6 @@ import (
 
 // dispatched hands the attempt to the dispatcher, whose entry points end in a process under a minder.
 func (a *Agent) dispatched(ctx context.Context, l *lease) phonebooth.Report {
-	chosen, err := a.runners.Choose(l.device.seen.DriverType, l.Task.Runner)
-	if err != nil {
-		return runner.Failed("runner_missing", messageOf(err))
-	}
 	due := l.begun + milliseconds(l.Task.TimeoutMS)
 	work := workOf(l.Assignment)
 	work.DriverType, work.Serial = l.device.seen.DriverType, l.device.seen.Name
@@ -27,7 +24,27 @@ func (a *Agent) dispatched(ctx context.Context, l *lease) phonebooth.Report {
 
 	a.pool.handle(l.key(), func(h *lifecycle.Hands) { h.Process = true })
 	l.ran = true
-	return a.dispatch(ctx, l.Assignment, work, runner.Named(runner.Until(a.launch(l, chosen), a.now, due, runner.TimedOut), chosen))
+	return a.dispatch(ctx, l.Assignment, work, runner.Until(a.execute(l), a.now, due, runner.TimedOut))
+}
+
+// execute is the task-execution entry point of a lease: it chooses the runner for one goal and has it work within its limits.
+func (a *Agent) execute(l *lease) runner.Execute {
+	return func(ctx context.Context, w runner.Work) runner.Ended {
+		chosen, err := a.runners.Choose(w.DriverType, cmp.Or(w.Runner, l.Task.Runner))
+		switch {
+		case err != nil:
+			return runner.Ended{Report: runner.Failed("runner_missing", messageOf(err))}
+		case w.Composed && chosen.ShellGoal:
+			return runner.Ended{Report: runner.Failed("invalid_task", "the goal of "+chosen.Name+" is read by a shell, so no values can be put into it; pass them in env")}
+		}
+		run := runner.Named(a.launch(l, chosen), chosen)
+		for _, limit := range []time.Duration{w.Timeout, chosen.Limits.Timeout} {
+			if limit > 0 {
+				run = runner.Until(run, a.now, a.now()+limit, runner.TimedOut)
+			}
+		}
+		return run(ctx, w)
+	}
 }
 
 // dispatch runs what an assignment asks for through the host's dispatcher, with execute as the task-execution entry point.

@@ -268,9 +268,9 @@ type reply struct {
 }
 
 type logCall struct {
-	LeaseID string
-	Offset  int64
-	P       []byte
+	LeaseID, Name string
+	Offset        int64
+	P             []byte
 }
 
 func (s *scripted) serve(t *testing.T) string {
@@ -281,7 +281,7 @@ func (s *scripted) serve(t *testing.T) string {
 	handle(mux, "renew", s.Renew)
 	handle(mux, "report", s.Report)
 	handle(mux, "log", func(ctx context.Context, c logCall) (v1.LogAnswer, error) {
-		return s.AppendLog(ctx, c.LeaseID, c.Offset, c.P)
+		return s.AppendLog(ctx, c.LeaseID, c.Name, c.Offset, c.P)
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {
@@ -362,8 +362,8 @@ func (u remote) Report(ctx context.Context, r v1.ReportRequest) (v1.ReportAnswer
 	return ask[v1.ReportAnswer](ctx, u, "report", r)
 }
 
-func (u remote) AppendLog(ctx context.Context, leaseID string, offset int64, p []byte) (v1.LogAnswer, error) {
-	return ask[v1.LogAnswer](ctx, u, "log", logCall{leaseID, offset, p})
+func (u remote) AppendLog(ctx context.Context, leaseID, name string, offset int64, p []byte) (v1.LogAnswer, error) {
+	return ask[v1.LogAnswer](ctx, u, "log", logCall{leaseID, name, offset, p})
 }
 
 // remoteAgent is an agent's whole process. It has one device.

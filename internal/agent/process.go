@@ -3,10 +3,11 @@ package agent
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
@@ -16,29 +17,26 @@ import (
 	"github.com/phonebooth-dev/phonebooth/runner"
 )
 
-// launch is the task-execution entry point of a lease: it runs one goal as a process under a minder and judges its end.
+// launch runs one goal as a process of the chosen runner under a minder, and judges its end.
 func (a *Agent) launch(l *lease, chosen runner.Registration) runner.Execute {
-	return func(ctx context.Context, w runner.Work) phonebooth.Report {
+	return func(ctx context.Context, w runner.Work) runner.Ended {
 		command, err := chosen.Runner.Command(w)
 		if err != nil {
-			return refused(err)
+			return runner.Ended{Report: refused(err)}
 		}
-		place, err := runner.Prepare(placeOf(l.dir, w.Step), w)
+		begun := beginning{Runner: chosen.Name, Log: l.log.size()}
+		place, err := a.prepare(l, w, begun)
 		if err != nil {
 			a.noRoom("working directory", err)
-			return runner.GivenBack("try_again", "the host could not make the working directory")
-		}
-		if err := os.WriteFile(ownerPath(l.dir), []byte(l.LeaseID), 0o600); err != nil {
-			a.noRoom("working directory", err)
-			return runner.GivenBack("try_again", "the host could not make the working directory")
+			return runner.Ended{Report: runner.GivenBack("try_again", "the host could not make the working directory")}
 		}
 		m, err := minder.Start(ctx, a.spec(l, chosen, w, place, command))
 		if err != nil {
 			if did := runner.DidOf(ctx); did != runner.Nothing {
-				return did.Report()
+				return runner.Ended{Report: did.Report()}
 			}
 			a.noRoom("minder", err)
-			return runner.GivenBack("try_again", "the host could not start the runner")
+			return runner.Ended{Report: runner.GivenBack("try_again", "the host could not start the runner")}
 		}
 		l.hold(m)
 		defer l.hold(nil)
@@ -58,7 +56,33 @@ func (a *Agent) launch(l *lease, chosen runner.Registration) runner.Execute {
 		if evidence.Did == runner.Nothing && evidence.NotStarted == "" {
 			evidence.Gone = a.gone(ctx, l)
 		}
-		return runner.Judge(evidence)
+		return begun.ended(runner.Judge(evidence), exit, l.log.size())
+	}
+}
+
+// prepare makes the working directory for w, and writes down whose it is and how the work began.
+func (a *Agent) prepare(l *lease, w runner.Work, begun beginning) (runner.Place, error) {
+	place, err := runner.Prepare(placeOf(l.dir, w), w)
+	if err != nil {
+		return place, err
+	}
+	text, err := json.Marshal(begun)
+	if err != nil {
+		return place, err
+	}
+	return place, errors.Join(os.WriteFile(begunPath(l.dir, w), text, 0o600), os.WriteFile(ownerPath(l.dir), []byte(l.LeaseID), 0o600))
+}
+
+// beginning is what is written down of a program's start, for an agent that finds it ended.
+type beginning struct {
+	Runner string `json:"runner"`
+	Log    int64  `json:"log"` // how long the attempt's log was
+}
+
+// ended is the end of what began so. log is how long the attempt's log is now.
+func (b beginning) ended(report phonebooth.Report, exit minder.Exit, log int64) runner.Ended {
+	return runner.Ended{
+		Report: report, Log: runner.Section{Offset: b.Log, Bytes: max(log-b.Log, 0)}, Took: max(exit.Ended-exit.Started, 0),
 	}
 }
 
@@ -73,10 +97,13 @@ func refused(err error) phonebooth.Report {
 const exitFile = "exit.json"
 
 // The files of one step of an attempt. Step 0 is a whole task.
-func stepDir(dir string, step int) string  { return filepath.Join(dir, "step-"+strconv.Itoa(step)) }
-func placeOf(dir string, step int) string  { return filepath.Join(stepDir(dir, step), "place") }
-func exitPath(dir string, step int) string { return filepath.Join(stepDir(dir, step), exitFile) }
-func logPath(dir string) string            { return filepath.Join(dir, "log") }
+func stepDir(dir string, w runner.Work) string {
+	return filepath.Join(dir, fmt.Sprintf("step-%d.%d", w.Step, w.Try))
+}
+func placeOf(dir string, w runner.Work) string   { return filepath.Join(stepDir(dir, w), "place") }
+func exitPath(dir string, w runner.Work) string  { return filepath.Join(stepDir(dir, w), exitFile) }
+func begunPath(dir string, w runner.Work) string { return filepath.Join(stepDir(dir, w), "begun.json") }
+func logPath(dir string) string                  { return filepath.Join(dir, "log") }
 
 // ownerPath is the file that says whose log it is. The directory is there as long as something of the log may have to be sent,
 // which is longer than the journal remembers the lease and the spool its report.
@@ -86,12 +113,12 @@ func ownerPath(dir string) string { return filepath.Join(dir, "lease") }
 func (a *Agent) spec(l *lease, chosen runner.Registration, w runner.Work, place runner.Place, command runner.Command) minder.Spec {
 	ladder := command.Stop.WithDefaults()
 	return minder.Spec{
-		Argv: command.Argv, Dir: place.Dir, Env: runner.Environ(a.options.Environ, w, place, command.Env, l.reach().Env()),
-		LogPath: logPath(l.dir), ExitPath: exitPath(l.dir, w.Step), Cookie: l.cookie, Lock: l.lock.file,
+		Argv: command.Argv, Dir: place.Dir, Env: runner.Environ(a.options.Environ, w, place, command.Env, w.Env, l.reach().Env()),
+		LogPath: logPath(l.dir), ExitPath: exitPath(l.dir, w), Cookie: l.cookie, Lock: l.lock.file,
 		Deadline: l.fence(), Ladder: minder.Ladder{First: ladder.First, Grace: ladder.Grace, TermGrace: ladder.TermGrace},
 		Journal: func(r minder.Record) error {
 			return a.journal.Update(l.LeaseID, func(e *journal.Entry) {
-				e.MinderPID, e.MinderStart, e.BootID, e.Phase = r.PID, r.Start, r.BootID, phaseRunning+chosen.Name
+				e.MinderPID, e.MinderStart, e.BootID, e.Phase = r.PID, r.Start, r.BootID, phaseRunning
 			})
 		},
 		Command: a.options.Minder, Now: a.now,
@@ -119,7 +146,7 @@ func (a *Agent) evidence(l *lease, did runner.Did, exit minder.Exit, place runne
 		a.log.Warn("the runner left no valid result", append(l.task(), "err", err)...)
 	}
 	e.Result = result
-	if parsed, ok := r.Parse(e.Exit); ok {
+	if parsed, ok := r.Parse(runner.End{Exit: e.Exit, Place: place}); ok {
 		e.Parsed = &parsed
 	}
 	return e

@@ -3,10 +3,10 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/phonebooth-dev/phonebooth"
@@ -159,19 +159,26 @@ func strange(held v1.HeldLease) *lease {
 // Otherwise it is given back. It dispatches the assignment once more, but where the first time a program was started, what
 // became of that program is read.
 func (a *Agent) outcomeOf(ctx context.Context, l *leftover) phonebooth.Report {
-	name, ran := strings.CutPrefix(l.phase, phaseRunning)
-	chosen, known := a.runners.Lookup(name)
-	if !ran || !known {
+	if l.phase != phaseRunning {
 		return runner.Restarted.Report()
 	}
-	read := func(_ context.Context, w runner.Work) phonebooth.Report {
-		exit, err := minder.ReadExit(exitPath(l.dir, w.Step))
-		if err != nil {
-			return runner.Restarted.Report()
+	return a.dispatch(ctx, l.Assignment, workOf(l.Assignment), func(ctx context.Context, w runner.Work) runner.Ended {
+		var begun beginning
+		text, err := os.ReadFile(begunPath(l.dir, w))
+		exit, missing := minder.ReadExit(exitPath(l.dir, w))
+		if errors.Join(err, missing, json.Unmarshal(text, &begun)) != nil {
+			return runner.Ended{Report: runner.Restarted.Report()}
 		}
-		return runner.Judge(a.evidence(l.lease, runner.Nothing, exit, runner.PlaceAt(placeOf(l.dir, w.Step)), chosen.Runner))
-	}
-	return a.dispatch(ctx, l.Assignment, workOf(l.Assignment), runner.Named(read, chosen))
+		chosen, known := a.runners.Lookup(begun.Runner)
+		if !known {
+			return runner.Ended{Report: runner.Restarted.Report()}
+		}
+		read := func(context.Context, runner.Work) runner.Ended {
+			place := runner.PlaceAt(placeOf(l.dir, w))
+			return begun.ended(runner.Judge(a.evidence(l.lease, runner.Nothing, exit, place, chosen.Runner)), exit, begun.Log)
+		}
+		return runner.Named(read, chosen)(ctx, w)
+	})
 }
 
 // lonePlaces finds the working directories that no journal entry leads to: each by the lease whose log may be in it. Those

@@ -369,7 +369,7 @@ func (s *scripted) Report(_ context.Context, r v1.ReportRequest) (v1.ReportAnswe
 	return v1.ReportAnswer{}, nil
 }
 
-func (s *scripted) AppendLog(_ context.Context, leaseID string, offset int64, p []byte) (v1.LogAnswer, error) {
+func (s *scripted) AppendLog(_ context.Context, leaseID, _ string, offset int64, p []byte) (v1.LogAnswer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter("log"); err != nil {

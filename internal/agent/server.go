@@ -16,7 +16,7 @@ type Server interface {
 	Claim(ctx context.Context, r v1.ClaimRequest) (v1.ClaimAnswer, error)
 	Renew(ctx context.Context, r v1.RenewalRequest) (v1.RenewalAnswer, error)
 	Report(ctx context.Context, r v1.ReportRequest) (v1.ReportAnswer, error)
-	AppendLog(ctx context.Context, leaseID string, offset int64, p []byte) (v1.LogAnswer, error)
+	AppendLog(ctx context.Context, leaseID, name string, offset int64, p []byte) (v1.LogAnswer, error)
 }
 
 // ErrSuperseded is the end of an agent whose host is run by another one now. It has cut and killed everything.

@@ -10,6 +10,7 @@ import (
 	"github.com/phonebooth-dev/phonebooth/bridge"
 	"github.com/phonebooth-dev/phonebooth/internal/agent/diskmap"
 	"github.com/phonebooth-dev/phonebooth/internal/agent/journal"
+	"github.com/phonebooth-dev/phonebooth/internal/agent/minder"
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
 	"github.com/phonebooth-dev/phonebooth/runner"
 )
@@ -36,7 +37,7 @@ func (a *Agent) journaled(next stage) stage {
 // The agent's words in the journal for how far an attempt had come.
 const (
 	phaseClaimed = "claimed"
-	phaseRunning = "running " // and the name of the runner
+	phaseRunning = "running"
 )
 
 // locked starts nothing under a lock that another process holds, whatever the control plane says.
@@ -78,7 +79,9 @@ func (a *Agent) opened(next stage) stage {
 		a.pool.handle(l.key(), func(h *lifecycle.Hands) { h.Gate = true })
 		opening, cancel := context.WithTimeout(ctx, openLimit)
 		defer cancel()
-		access, err := a.bridges[l.device.bridge].Open(opening, l.device.seen.Key, bridge.Lease{MayDrive: func() bool { return l.mayDrive(a.now()) }})
+		access, err := a.bridges[l.device.bridge].Open(opening, l.device.seen.Key, bridge.Lease{
+			MayDrive: func() bool { return l.mayDrive(a.now()) }, Env: []string{minder.CookieVar + "=" + l.cookie},
+		})
 		switch did := runner.DidOf(ctx); {
 		case err == nil:
 		case did != runner.Nothing:

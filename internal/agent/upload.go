@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 )
 
 // maxLog is how large the file of a log may grow: a program that writes faster than the control plane takes must not fill the
@@ -35,6 +36,7 @@ const (
 type upload struct {
 	server  Server
 	leaseID string
+	name    string // of the log, for the control plane
 	path    string
 	pause   time.Duration // after a failure
 	limit   int64         // of the file
@@ -53,7 +55,7 @@ type upload struct {
 // startUpload starts to send the log of l, until it is up or the agent ends.
 func (a *Agent) startUpload(life context.Context, l *lease) *upload {
 	u := &upload{
-		server: a.server, leaseID: l.LeaseID, path: logPath(l.dir), pause: a.timing.of30(time.Second), limit: maxLog,
+		server: a.server, leaseID: l.LeaseID, name: v1.LogRunner, path: logPath(l.dir), pause: a.timing.of30(time.Second), limit: maxLog,
 		finished: make(chan struct{}), done: make(chan struct{}),
 	}
 	u.finish = sync.OnceFunc(func() { close(u.finished) })
@@ -125,7 +127,7 @@ func (u *upload) step(ctx context.Context, callTimeout time.Duration) (sent bool
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	answer, err := u.server.AppendLog(ctx, u.leaseID, u.offset, p)
+	answer, err := u.server.AppendLog(ctx, u.leaseID, u.name, u.offset, p)
 	if refusal, ok := errors.AsType[*phonebooth.Error](err); ok && refusal.Code == "log_gap" {
 		next, parseErr := strconv.ParseInt(refusal.Detail["next"], 10, 64)
 		if parseErr != nil || next < 0 || next == u.offset {
@@ -171,6 +173,20 @@ func (u *upload) move(offset int64, cuts int, taken bool) {
 		u.at = max(u.at+offset-u.offset, 0)
 	}
 	u.offset = offset
+}
+
+// size is how long the log is so far: what was sent, and what is still in the file. A nil upload has none.
+func (u *upload) size() int64 {
+	if u == nil {
+		return 0
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	info, err := os.Stat(u.path)
+	if err != nil {
+		return u.offset
+	}
+	return u.offset + max(info.Size()-u.at, 0)
 }
 
 // watchSize keeps the file from growing beyond its limit as long as somebody may write to it.

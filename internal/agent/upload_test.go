@@ -19,7 +19,7 @@ type shelf struct {
 	before func()
 }
 
-func (s *shelf) AppendLog(_ context.Context, _ string, offset int64, p []byte) (v1.LogAnswer, error) {
+func (s *shelf) AppendLog(_ context.Context, _, _ string, offset int64, p []byte) (v1.LogAnswer, error) {
 	if s.before != nil {
 		s.before()
 	}

@@ -82,7 +82,7 @@ func (f *scripted) Cancel(context.Context, control.Caller, phonebooth.TaskID) (p
 	return f.cancel()
 }
 
-func (f *scripted) Log(context.Context, phonebooth.TaskID, int, int64) (io.ReadCloser, error) {
+func (f *scripted) Log(context.Context, phonebooth.TaskID, int, string, int64) (io.ReadCloser, error) {
 	return f.log()
 }
 
@@ -99,7 +99,7 @@ func (f *scripted) Report(_ context.Context, _ control.Caller, _ phonebooth.Host
 	return f.report(r)
 }
 
-func (f *scripted) AppendLog(_ context.Context, _ phonebooth.HostID, lease phonebooth.LeaseID, offset int64, p []byte) (int64, error) {
+func (f *scripted) AppendLog(_ context.Context, _ phonebooth.HostID, lease phonebooth.LeaseID, _ string, offset int64, p []byte) (int64, error) {
 	return f.append(lease, offset, p)
 }
 

@@ -37,7 +37,7 @@ type Tasks interface {
 	Tasks(ctx context.Context, filter store.TaskFilter) ([]phonebooth.Task, error)
 	Attempts(ctx context.Context, id phonebooth.TaskID) ([]phonebooth.Attempt, error)
 	Cancel(ctx context.Context, by control.Caller, id phonebooth.TaskID) (phonebooth.Task, error)
-	Log(ctx context.Context, id phonebooth.TaskID, attempt int, offset int64) (io.ReadCloser, error)
+	Log(ctx context.Context, id phonebooth.TaskID, attempt int, name string, offset int64) (io.ReadCloser, error)
 }
 
 // Pool are the use cases around devices and hosts.
@@ -72,7 +72,7 @@ type Agents interface {
 	Claim(ctx context.Context, by control.Caller, host phonebooth.HostID, req control.ClaimRequest) (control.ClaimAnswer, error)
 	Renew(ctx context.Context, by control.Caller, host phonebooth.HostID, incarnation int64, leases []phonebooth.LeaseID) ([]lifecycle.Renewal, error)
 	Report(ctx context.Context, by control.Caller, host phonebooth.HostID, incarnation int64, lease phonebooth.LeaseID, report phonebooth.Report, word lifecycle.DeviceWord) (phonebooth.Task, error)
-	AppendLog(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, offset int64, p []byte) (next int64, err error)
+	AppendLog(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, name string, offset int64, p []byte) (next int64, err error)
 }
 
 // Tokens tells who calls, and mints enrollment tokens: [auth.Auth].

@@ -82,14 +82,15 @@ func (s *Server) report(ctx context.Context, in *reportInput) (*reportOutput, er
 
 type appendLogInput struct {
 	ID      string `path:"id" doc:"the lease's id"`
-	Offset  int64  `query:"offset" minimum:"0" doc:"of the first byte, counted over all that the runner wrote"`
+	Name    string `query:"name" enum:"runner,device,events" default:"runner" doc:"which of the attempt's logs"`
+	Offset  int64  `query:"offset" minimum:"0" doc:"of the first byte, counted over all of that log"`
 	RawBody []byte
 }
 
 type appendLogOutput struct{ Body v1.LogAnswer }
 
 func (s *Server) appendLog(ctx context.Context, in *appendLogInput) (*appendLogOutput, error) {
-	next, err := s.control.AppendLog(ctx, hostOf(ctx), phonebooth.LeaseID(in.ID), in.Offset, in.RawBody)
+	next, err := s.control.AppendLog(ctx, hostOf(ctx), phonebooth.LeaseID(in.ID), in.Name, in.Offset, in.RawBody)
 	if err != nil {
 		return nil, err
 	}

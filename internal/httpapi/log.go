@@ -30,11 +30,12 @@ func (s *Server) registerLog() {
 type logInput struct {
 	ID      string `path:"id" doc:"the task's id"`
 	Attempt int    `query:"attempt" minimum:"0" doc:"its number; 0 is the newest"`
+	Name    string `query:"name" enum:"runner,device,events" default:"runner" doc:"runner: what it wrote; device: the commands that passed to the device; events: the runner's events, one JSON value a line"`
 	Offset  int64  `query:"offset" minimum:"0" doc:"how many bytes to leave out"`
 }
 
 func (s *Server) readLog(ctx context.Context, in *logInput) (*huma.StreamResponse, error) {
-	log, err := s.control.Log(ctx, phonebooth.TaskID(in.ID), in.Attempt, in.Offset)
+	log, err := s.control.Log(ctx, phonebooth.TaskID(in.ID), in.Attempt, in.Name, in.Offset)
 	if err != nil {
 		return nil, err
 	}

@@ -332,13 +332,13 @@ func TestAnAttemptThroughTheAgentCalls(t *testing.T) {
 	if _, err := other.Report(ctx, report); phonebooth.CodeOf(err) != "lease_unknown" {
 		t.Errorf("another host's report: got %v", err)
 	}
-	if _, err := other.AppendLog(ctx, lease, 0, []byte("x")); phonebooth.CodeOf(err) != "lease_unknown" {
+	if _, err := other.AppendLog(ctx, lease, v1.LogRunner, 0, []byte("x")); phonebooth.CodeOf(err) != "lease_unknown" {
 		t.Errorf("another host's log: got %v", err)
 	}
 	if r, err := other.Renew(ctx, v1.RenewalRequest{Incarnation: 1, LeaseIDs: []string{lease}}); err != nil || r.Leases[0].Lost != "unknown" {
 		t.Errorf("another host's renewal: got %+v, %v", r, err)
 	}
-	if next, err := agent.AppendLog(ctx, lease, 0, []byte("\x00\xffbinary\n")); err != nil || next.Next != 9 {
+	if next, err := agent.AppendLog(ctx, lease, v1.LogRunner, 0, []byte("\x00\xffbinary\n")); err != nil || next.Next != 9 {
 		t.Errorf("log: got %d, %v", next, err)
 	}
 	if r, err := agent.Renew(ctx, v1.RenewalRequest{Incarnation: 1, LeaseIDs: []string{lease}}); err != nil || r.Leases[0].LeaseMS == 0 {

@@ -8,6 +8,7 @@
 package runnertest
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -138,13 +139,13 @@ func checkPure(t *testing.T, r runner.Runner) {
 // checkEnds: no runner calls the end by a signal done, and every reading is an outcome with a code.
 func checkEnds(t *testing.T, r runner.Runner) {
 	for code := range 256 {
-		if report, ok := r.Parse(runner.Exit{Code: code}); ok {
+		if report, ok := r.Parse(runner.End{Exit: runner.Exit{Code: code}}); ok {
 			if !report.Outcome.Valid() || report.Outcome != phonebooth.OutcomeDone && report.Failure.Code == "" {
 				t.Errorf("Parse(exit code %d) = %+v, want an outcome, and a code unless it is done", code, report)
 			}
 		}
 	}
-	if report, ok := r.Parse(runner.Exit{Code: -1, Signal: "SIGKILL"}); ok && report.Outcome == phonebooth.OutcomeDone {
+	if report, ok := r.Parse(runner.End{Exit: runner.Exit{Code: -1, Signal: "SIGKILL"}}); ok && report.Outcome == phonebooth.OutcomeDone {
 		t.Error("Parse(SIGKILL) is done, want a killed runner never to be")
 	}
 }
@@ -171,7 +172,7 @@ func checkReally(t *testing.T, h Harness, goal string, want phonebooth.Outcome) 
 	if e.Result, err = runner.ReadResult(place.Result); err != nil {
 		t.Errorf("result: %v", err)
 	}
-	if report, ok := h.Registration.Runner.Parse(e.Exit); ok {
+	if report, ok := h.Registration.Runner.Parse(runner.End{Exit: e.Exit, Place: place, Log: bytes.NewReader(log)}); ok {
 		e.Parsed = &report
 	}
 	if got := runner.Judge(e); got.Outcome != want {
