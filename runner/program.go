@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,11 +39,19 @@ func (p Program) Validate() error {
 		}
 	}
 	for _, entry := range p.Env {
-		if name, _, found := strings.Cut(entry, "="); !found || name == "" || strings.HasPrefix(name, own) || strings.ContainsRune(entry, 0) {
-			return fmt.Errorf("a variable must be NAME=VALUE, and no name begins with %s", own)
+		if name, _, found := strings.Cut(entry, "="); !found || !ValidVariable(name) || strings.ContainsRune(entry, 0) {
+			return fmt.Errorf("a variable must be NAME=VALUE: the name of letters, digits and underscores, and not %s...", own)
 		}
 	}
 	return nil
+}
+
+// variable is how names of variables are written that every shell can read.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
+
+// ValidVariable reports whether a preset or a configuration may set a variable of this name: the contract's own it may not.
+func ValidVariable(name string) bool {
+	return variable.MatchString(name) && !strings.HasPrefix(name, own)
 }
 
 // Command puts the goal and the serial in their places. A goal that is too long is refused as invalid_task.

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"fmt"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +46,8 @@ type Registry struct {
 	runners []Registration
 }
 
-// Register adds r behind those that are there: of the runners that drive a device, the first is the default.
+// Register adds r behind those that are there: of the runners that drive a device, the first that is not OnlyByName is the
+// default.
 func (g *Registry) Register(r Registration) error {
 	switch _, taken := g.Lookup(r.Name); {
 	case !phonebooth.ValidName(r.Name):
@@ -55,6 +58,20 @@ func (g *Registry) Register(r Registration) error {
 		return fmt.Errorf("register runner %q: there is no runner", r.Name)
 	case r.Fence != "gate" && r.Fence != "process":
 		return fmt.Errorf("register runner %q: the fence must be gate or process", r.Name)
+	case r.Verified != "" && r.Follows != "":
+		return fmt.Errorf("register runner %q: it was tried, or it follows a documentation, not both", r.Name)
+	case r.Limits.Timeout < 0 || r.Limits.Silence < 0 || r.Limits.ArtifactsBytes < 0:
+		return fmt.Errorf("register runner %q: no limit is below 0", r.Name)
+	}
+	for _, pattern := range r.Keep {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" || !filepath.IsLocal(pattern) {
+			return fmt.Errorf("register runner %q: %q is no pattern of files in the working directory", r.Name, pattern)
+		}
+	}
+	for _, name := range r.Secrets {
+		if !ValidVariable(name) {
+			return fmt.Errorf("register runner %q: a secret has the name of a variable", r.Name)
+		}
 	}
 	r.Drivers = slices.Clone(r.Drivers)
 	g.runners = append(g.runners, r)
@@ -74,26 +91,34 @@ func (g *Registry) Lookup(name string) (Registration, bool) {
 // unknown_runner.
 func (g *Registry) Choose(driverType, name string) (Registration, error) {
 	offers := g.Offers(driverType)
+	what := "such"
 	if name == "" && len(offers) > 0 {
-		name = offers[0]
+		name, what = offers[0], "default"
+		if r, _ := g.Lookup(name); r.OnlyByName {
+			name = ""
+		}
 	}
 	if !slices.Contains(offers, name) {
 		return Registration{}, phonebooth.Errorf(phonebooth.Invalid, "unknown_runner",
-			"this host has no such runner for %s devices; it has: %s", driverType, strings.Join(offers, ", "))
+			"this host has no %s runner for %s devices; it has: %s", what, driverType, strings.Join(offers, ", "))
 	}
 	r, _ := g.Lookup(name)
 	return r, nil
 }
 
-// Offers names the runners that can drive devices of driverType, the default first.
+// Offers names the runners that can drive devices of driverType: the default first, those that are used by name only last.
 func (g *Registry) Offers(driverType string) []string {
-	var names []string
+	var names, byName []string
 	for _, r := range g.runners {
-		if r.Drives(driverType) {
+		switch {
+		case !r.Drives(driverType):
+		case r.OnlyByName:
+			byName = append(byName, r.Name)
+		default:
 			names = append(names, r.Name)
 		}
 	}
-	return names
+	return append(names, byName...)
 }
 
 // All lists what is registered, in order.

@@ -140,3 +140,23 @@ func TestUntilEndsAtTheDueTimeAlsoWhenTheClockLeaps(t *testing.T) {
 		})
 	}
 }
+
+func TestARunnerThatIsUsedByNameOnlyIsNoDefault(t *testing.T) {
+	t.Parallel()
+	var g runner.Registry
+	for _, r := range []runner.Registration{{Name: "shell", OnlyByName: true}, {Name: "phones", Drivers: []string{"android"}}} {
+		r.Fence, r.Runner = "gate", runner.Program{Argv: []string{"true"}}
+		if err := g.Register(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := g.Offers("android"), []string{"phones", "shell"}; !slices.Equal(got, want) {
+		t.Errorf("offers for android = %q, want the default first: %q", got, want)
+	}
+	if r, err := g.Choose("ios", "shell"); r.Name != "shell" {
+		t.Errorf("by its name: %q, %v, want it", r.Name, err)
+	}
+	if r, err := g.Choose("ios", ""); phonebooth.CodeOf(err) != "unknown_runner" || !strings.Contains(err.Error(), "no default runner for ios devices; it has: shell") {
+		t.Errorf("without a name: %q, %v, want it refused with what there is", r.Name, err)
+	}
+}

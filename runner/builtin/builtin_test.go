@@ -27,7 +27,7 @@ func TestTheHostsOwnRunnersComeFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for driver, want := range map[string][]string{"sim": {"own", "fake"}, "android": {"own", "adb-shell"}, "ios": nil} {
+	for driver, want := range map[string][]string{"sim": {"own", "fake", "shell"}, "android": {"own", "adb-shell", "shell"}, "ios": {"shell"}} {
 		if got := g.Offers(driver); !slices.Equal(got, want) {
 			t.Errorf("offers for %s = %q, want %q", driver, got, want)
 		}

@@ -5,6 +5,8 @@
 // any other exit code, which is then the last line of the log. It needs Android 7: older phones do not tell exit codes. A
 // goal of more than 64,000 bytes is refused, since adb cannot carry it.
 //
+// shell: the goal is a script for the shell of the host, which ends at the first command that fails. It is used by name only.
+//
 // A program whose preset is not here is configured on the host: see package runner/command.
 package preset
 
@@ -18,7 +20,7 @@ import (
 // All lists the presets. The first one for a driver type is that type's default.
 func All() []runner.Registration {
 	return []runner.Registration{{
-		Name: "adb-shell", Drivers: []string{"android"}, Fence: "gate",
+		Name: "adb-shell", Drivers: []string{"android"}, Fence: "gate", ShellGoal: true,
 		Runner: runner.Program{
 			// When the device drops off in the middle, adb ends with 0: so success is told by a code that only a
 			// command that ended can lead to, and 0 means that the end was not seen. The command's own exit code follows no
@@ -29,6 +31,12 @@ func All() []runner.Registration {
 			Other: "runner_failed",
 			// adb carries less than 64 KiB of command line, and says no more than "closed" of a longer one.
 			MaxGoal: 64_000,
+		},
+	}, {
+		Name: "shell", Fence: "gate", OnlyByName: true, ShellGoal: true,
+		Runner: runner.Program{
+			Argv:    []string{"sh", "-e", "-c", "--", "{goal}"},
+			MaxGoal: 100_000,
 		},
 	}}
 }
