@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"syscall"
 	"time"
@@ -44,9 +45,10 @@ type Section struct {
 type Work struct {
 	TaskID  phonebooth.TaskID
 	Attempt int // from 1
-	Step    int // of a workflow, from 1; 0: the goal is the whole task
-	Steps   int // how many the workflow has
-	Try     int // of the step, when it is tried again: 2, 3, ...; 0 is the first
+	Step    int    // of a workflow, from 1; 0: the goal is the whole task
+	Steps   int    // how many the workflow has
+	StepID  string // the name of the step within its workflow; "": it has none
+	Try     int    // of the step, when it is tried again: 2, 3, ...; 0 is the first
 	Goal    string
 	Inputs  json.RawMessage // JSON object, or nil
 	Labels  map[string]string
@@ -69,6 +71,17 @@ const (
 	FirstPort    = 20000
 	PortsPerSlot = 20
 )
+
+// Label is how what the step leaves is told from what others of its workflow leave; "" for a whole task.
+func (w Work) Label() string {
+	switch {
+	case w.Step == 0:
+		return ""
+	case w.StepID != "":
+		return w.StepID
+	}
+	return fmt.Sprintf("step-%d", w.Step)
+}
 
 // Command is a program to start.
 type Command struct {
