@@ -137,6 +137,9 @@ type tagging struct {
 	tags []string
 }
 
+// Unwrap is the bridge itself.
+func (t tagging) Unwrap() bridge.Bridge { return t.Bridge }
+
 // Watch passes on each list with the tags.
 func (t tagging) Watch(ctx context.Context, changed func([]bridge.Device)) error {
 	return t.Bridge.Watch(ctx, func(devices []bridge.Device) {

@@ -107,8 +107,9 @@ type EventList struct {
 
 // Version tells what is running.
 type Version struct {
-	Version string `json:"version"`
-	API     string `json:"api"`
+	Version string    `json:"version"`
+	API     string    `json:"api"`
+	Now     time.Time `json:"now,omitzero" doc:"the server's wall clock"`
 }
 
 // EventOf is the wire form of e.

@@ -154,7 +154,9 @@ func (h *Home) save() error {
 	return nil
 }
 
-func (h *Home) identityPath() string { return filepath.Join(h.dir, "identity.json") }
+const identityFile = "identity.json"
+
+func (h *Home) identityPath() string { return filepath.Join(h.dir, identityFile) }
 func (h *Home) journalDir() string   { return filepath.Join(h.dir, "journal") }
 func (h *Home) spoolDir() string     { return filepath.Join(h.dir, "spool") }
 func (h *Home) placeDir() string     { return filepath.Join(h.dir, "run") }

@@ -80,6 +80,20 @@ func holder(f *os.File) int {
 	return pid
 }
 
+// Holder is the process that has dir, or 0. It takes nothing, so it may be wrong for a moment around a start or an end.
+func Holder(dir string) int {
+	f, err := os.Open(filepath.Join(dir, lockName))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	pid := holder(f)
+	if pid == 0 || errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+		return 0
+	}
+	return pid
+}
+
 // Release gives the directory back. The lock file stays: deleting it would let two
 // processes hold two files of one name.
 func (l *Lock) Release() error {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
@@ -15,7 +16,7 @@ func (s *Server) registerOperators() {
 		method: http.MethodGet, path: v1.PathVersion, id: "read-version", tag: "operators",
 		summary: "Read the version", description: "Of the program, and of its API.",
 	}, func(context.Context, *struct{}) (*versionOutput, error) {
-		return &versionOutput{Body: v1.Version{Version: s.opts.Version, API: "v1"}}, nil
+		return &versionOutput{Body: v1.Version{Version: s.opts.Version, API: "v1", Now: time.Now().UTC()}}, nil
 	})
 	add(s, call{
 		method: http.MethodGet, path: "/healthz", id: "read-health", tag: "operators",

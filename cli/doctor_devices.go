@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth"
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
+	"github.com/phonebooth-dev/phonebooth/bridge"
+	"github.com/phonebooth-dev/phonebooth/runner"
+)
+
+// deviceSubject begins the subject of each finding about a device.
+const deviceSubject = "device "
+
+// listPatience is how long a bridge may take for its list.
+const listPatience = 10 * time.Second
+
+// examineBridge looks at what a bridge depends on, and at each of its devices.
+func examineBridge(ctx context.Context, r *findings, name string, b bridge.Bridge, runners *runner.Registry, known func(key string) v1.Device) {
+	if e, ok := bridge.AsExaminer(b); ok {
+		asking, cancel := context.WithTimeout(ctx, listPatience)
+		for _, f := range e.Examine(asking) {
+			r.add(f)
+		}
+		cancel()
+	}
+	devices, ok := listOf(ctx, b)
+	if !ok {
+		r.ill(name, "the bridge gave no list of devices in time", "see what is said above of what it depends on")
+		return
+	}
+	for _, d := range devices {
+		r.add(deviceFinding(d, runners, known(name+":"+d.Key)))
+	}
+}
+
+// listOf is a bridge's first list.
+func listOf(ctx context.Context, b bridge.Bridge) (devices []bridge.Device, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, listPatience)
+	defer cancel()
+	_ = b.Watch(ctx, func(list []bridge.Device) { // it ends with ctx
+		if !ok {
+			devices, ok = slices.Clone(list), true
+			cancel()
+		}
+	})
+	return devices, ok
+}
+
+// deviceFinding is why a device is or is not a candidate: first what its host sees, then what the control plane says.
+func deviceFinding(d bridge.Device, runners *runner.Registry, known v1.Device) bridge.Finding {
+	f := bridge.Finding{Subject: deviceSubject + d.Name, Verdict: bridge.Ill}
+	offers := runners.Offers(d.DriverType)
+	switch {
+	case d.Condition != phonebooth.Ready:
+		f.Message = "no candidate: " + string(d.Condition)
+		if d.Reason != "" {
+			f.Message += ": " + d.Reason
+		}
+		f.Advice = conditionAdvice[d.Condition]
+	case len(offers) == 0:
+		f.Message, f.Advice = "no candidate: this host has no runner for "+d.DriverType+" devices", "name one under runners in the configuration"
+	case known.Hold != "" && known.Hold != string(phonebooth.NoHold):
+		f.Message, f.Advice = fmt.Sprintf("no candidate: %s: %s", known.Hold, known.HoldReason), "when it is mended: phonebooth device uncordon "+known.ID
+	case known.Condition == string(phonebooth.Unhealthy):
+		f.Message, f.Advice = "no candidate: unhealthy: "+known.ConditionReason, "the agent tries again by itself; its log tells more"
+	default:
+		f.Verdict, f.Message = bridge.Well, fmt.Sprintf("candidate: %s, %s; default runner %s", d.DriverType, strings.Join(d.Tags, " "), offers[0])
+	}
+	return f
+}
+
+// conditionAdvice is what to do about a device that takes no commands.
+var conditionAdvice = map[phonebooth.Condition]string{
+	"unauthorized":   "unlock the phone and allow USB debugging for this machine",
+	"offline":        "unplug it and plug it in again; a network phone: adb connect",
+	"no permissions": "give this user the right to the USB device, by a udev rule or the group plugdev",
+	"booting":        "wait until it has booted",
+	"recovery":       "restart the phone",
+	"ambiguous":      "give each phone a serial number of its own, or leave one of them away",
+}
+
+// examineRunners looks whether the programs of each runner are there, and says how it is fenced.
+func examineRunners(r *findings, runners *runner.Registry, s hostSettings) {
+	own := map[string]bool{}
+	for _, c := range s.Runners {
+		own[c.Name] = true
+	}
+	for _, g := range runners.All() {
+		f := bridge.Finding{Subject: "runner " + g.Name, Verdict: bridge.Well}
+		f.Message = fmt.Sprintf("for %s, fence %s, %s", cmp.Or(strings.Join(g.Drivers, " "), "all devices"), g.Fence, triedWith(g))
+		if missing := missingPrograms(g); len(missing) > 0 {
+			f.Message = "not offered: " + strings.Join(missing, ", ") + " not in PATH; " + f.Message
+			f.Verdict, f.Advice = bridge.Idle, "install it if you want this runner"
+			if own[g.Name] {
+				f.Verdict = bridge.Ill
+			}
+		}
+		r.add(f)
+	}
+}
+
+// triedWith is how far a runner was tried.
+func triedWith(g runner.Registration) string {
+	switch {
+	case g.Verified != "":
+		return "verified with " + g.Verified
+	case g.Follows != "":
+		return "unverified, follows " + g.Follows
+	}
+	return "this host's own"
+}
+
+func missingPrograms(g runner.Registration) (missing []string) {
+	for _, program := range g.Needs {
+		if _, err := exec.LookPath(program); err != nil {
+			missing = append(missing, program)
+		}
+	}
+	return missing
+}
