@@ -3,6 +3,7 @@
 PKG   ?= ./...
 BENCH ?= .
 ARGS  ?=
+FUZZTIME ?= 30s
 
 # SQLite is a translated C program that shares nothing between goroutines. The race
 # detector finds nothing in it and makes it thirty times slower, so it stays outside.
@@ -24,6 +25,14 @@ test: install ## Run every test on both databases under the race detector; nothi
 .PHONY: test-fast
 test-fast: ## Run the tests on SQLite alone, without the race detector
 	PG_BIN=none go test $(PKG)
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME
+	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	  for target in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go | cut -c6-); do \
+	    echo "$$target of $$dir"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$dir; \
+	  done; \
+	done
 
 .PHONY: lint
 lint: ## Check form, vet, staticcheck and dead code
