@@ -19,7 +19,8 @@ import (
 type tail struct {
 	client  *client.Client
 	task    string
-	attempt int // 0: the newest
+	attempt int    // 0: the newest
+	name    string // v1.LogRunner or another
 	out     io.Writer
 
 	offset int64
@@ -34,7 +35,7 @@ var leftOut = regexp.MustCompile(`^\n\[phonebooth: (\d{1,18}) bytes left out\]\n
 
 // copy copies what the attempt's log has behind what was copied before.
 func (t *tail) copy(ctx context.Context) error {
-	log, err := t.client.Log(ctx, t.task, t.attempt, t.offset)
+	log, err := t.client.Log(ctx, t.task, t.attempt, t.name, t.offset)
 	if err != nil {
 		return err
 	}

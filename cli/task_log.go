@@ -30,7 +30,7 @@ func (p *program) taskLog() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t := &tail{client: c, task: args[0], attempt: *attempt, out: cmd.OutOrStdout()}
+		t := &tail{client: c, task: args[0], attempt: *attempt, name: v1.LogRunner, out: cmd.OutOrStdout()}
 		if !*follow {
 			return t.copy(cmd.Context())
 		}

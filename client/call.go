@@ -31,6 +31,8 @@ type request struct {
 	query  url.Values
 	header http.Header
 	body   []byte
+	stream io.Reader // instead of body: size bytes, which can be sent only once
+	size   int64
 	safe   bool // a repeat does no harm
 }
 
@@ -118,6 +120,12 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, r.method, u.String(), bytes.NewReader(r.body))
 	if err != nil {
 		return nil, c.unreachable(err)
+	}
+	if r.stream != nil {
+		req.Body, req.ContentLength = http.NoBody, r.size
+		if r.size > 0 {
+			req.Body = io.NopCloser(r.stream)
+		}
 	}
 	for name, values := range r.header {
 		req.Header[name] = values

@@ -109,12 +109,15 @@ func (c *Client) Cancel(ctx context.Context, id string) (task v1.Task, err error
 	return task, err
 }
 
-// Log reads the bytes of an attempt's log from offset on; attempt 0 is the newest. The caller closes it. A log that grows is
+// Log reads the bytes of one of an attempt's logs (v1.LogRunner or another) from offset on; attempt 0 is the newest. The caller closes it. A log that grows is
 // followed by asking again from the offset that was reached.
-func (c *Client) Log(ctx context.Context, id string, attempt int, offset int64) (io.ReadCloser, error) {
+func (c *Client) Log(ctx context.Context, id string, attempt int, name string, offset int64) (io.ReadCloser, error) {
 	query := url.Values{}
 	query.Set("attempt", strconv.Itoa(attempt))
 	query.Set("offset", strconv.FormatInt(offset, 10))
+	if name != v1.LogRunner {
+		set(query, "name", name)
+	}
 	return c.open(ctx, request{method: http.MethodGet, path: []string{"v1", "tasks", id, "log"}, query: query, safe: true})
 }
 

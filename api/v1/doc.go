@@ -32,5 +32,5 @@ const (
 	PathAgentClaims      = "/v1/agent/claims"
 	PathAgentRenewals    = "/v1/agent/renewals"
 	PathAgentReports     = "/v1/agent/reports"
-	PathAgentLeases      = "/v1/agent/leases" // /{lease}/log
+	PathAgentLeases      = "/v1/agent/leases" // /{lease}/log, /{lease}/artifacts/{name}
 )

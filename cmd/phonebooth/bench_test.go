@@ -53,7 +53,7 @@ func startOf(b *testing.B, p *plane, id string) time.Time {
 	b.Helper()
 	var text []byte
 	eventually(b, "the log of "+id, func() bool {
-		log, err := p.client.Log(b.Context(), id, 1, 0)
+		log, err := p.client.Log(b.Context(), id, 1, v1.LogRunner, 0)
 		if err != nil {
 			b.Fatal(err)
 		}

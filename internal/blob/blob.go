@@ -1,5 +1,5 @@
-// Package blob keeps log bytes in a directory: one log an attempt, of any length, in
-// bounded space.
+// Package blob keeps what attempts leave in a directory: logs of any length, in bounded
+// space, and artifacts, which are whole files.
 //
 // A log is known by a key such as "task_x/1". Its bytes are counted by the offset at
 // which the runner wrote them, so a chunk that arrives twice is stored once, and one
@@ -12,6 +12,11 @@
 // Of a long log the beginning and the end are kept, and Read puts a line between them
 // that tells how many bytes were left out.
 //
+// Artifacts have a key too, and below it any name:
+//
+//	err := s.PutArtifact(ctx, "task_x/1.artifacts", blob.Artifact{Name: "shot/a.png", Bytes: n, SHA256: sum}, body)
+//	f, err := s.Artifact("task_x/1.artifacts", "shot/a.png")
+//
 // It is not an archive and knows nothing of tasks: who may write, and until when, is
 // its caller's affair.
 //
@@ -22,9 +27,10 @@
 //  2. The death of the machine may cost the bytes at the end of a log that were not
 //     yet in a full segment. The log is then shorter, the next Append is told so by
 //     its GapError, and the host sends again what was lost.
-//  3. Memory does not grow with the log: nothing of it is kept between two calls.
-//  4. Everything may be called from any number of goroutines. Calls for one task wait
-//     for each other; a Reader needs no lock and sees the log as it was when it was
+//  3. An artifact is there whole and on the disk, or not at all, whatever dies.
+//  4. Memory does not grow with the log: nothing of it is kept between two calls.
+//  5. Everything may be called from any number of goroutines. Calls for one task wait
+//     for each other, but not for the bytes of an artifact to arrive; a Reader or a File needs no lock and sees the log as it was when it was
 //     opened.
 //
 // One process at a time may have a directory open (config.LockDir).
@@ -39,6 +45,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Options are the limits of a Store. The zero value is production's.
@@ -46,6 +53,12 @@ type Options struct {
 	SegmentBytes int64 // a log is cut into files of this size; 0 is 1 MiB
 	HeadSegments int64 // so many are kept of the beginning; 0 is 8
 	TailSegments int64 // and at least so many of the end; 0 is 8
+
+	ArtifactBytes int64 // the most that one artifact may have; 0 is 1 GiB
+	Artifacts     int64 // so many may have one key; 0 is 1000
+	// Room says whether the disk has room for so many bytes more; without it artifacts are refused, so that logs and reports
+	// still find some. nil: always.
+	Room func(bytes int64) bool
 }
 
 func (o Options) withDefaults() Options {
@@ -57,6 +70,15 @@ func (o Options) withDefaults() Options {
 	}
 	if o.TailSegments == 0 {
 		o.TailSegments = 8
+	}
+	if o.ArtifactBytes == 0 {
+		o.ArtifactBytes = 1 << 30
+	}
+	if o.Artifacts == 0 {
+		o.Artifacts = 1000
+	}
+	if o.Room == nil {
+		o.Room = func(int64) bool { return true }
 	}
 	return o
 }
@@ -72,21 +94,22 @@ var ErrBadKey = errors.New("bad key")
 
 var keyPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`)
 
-// Store is a directory of logs.
+// Store is a directory of logs and artifacts.
 type Store struct {
 	root *os.Root
 	opt  Options
 	seed maphash.Seed
 	// Keys with the same first part share a lock, so that a task can be removed as
 	// one; tasks share locks by chance, which costs a wait and nothing else.
-	locks [64]sync.RWMutex
+	locks  [64]sync.RWMutex
+	serial atomic.Int64 // of uploads
 }
 
 // Open makes dir if it is not there. Close the Store after its last use.
 func Open(dir string, opt Options) (*Store, error) {
 	opt = opt.withDefaults()
-	if opt.SegmentBytes < 0 || opt.HeadSegments < 0 || opt.TailSegments < 0 {
-		return nil, fmt.Errorf("open log store: negative limit in %+v", opt)
+	if opt.SegmentBytes < 0 || opt.HeadSegments < 0 || opt.TailSegments < 0 || opt.ArtifactBytes < 0 || opt.Artifacts < 0 {
+		return nil, fmt.Errorf("open log store: negative limit")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open log store: %w", err)
@@ -94,6 +117,10 @@ func Open(dir string, opt Options) (*Store, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open log store: %w", err)
+	}
+	// What the death of a process left half received is of no use to anybody.
+	if err := errors.Join(root.RemoveAll(uploads), root.Mkdir(uploads, 0o700)); err != nil {
+		return nil, errors.Join(fmt.Errorf("open log store: %w", err), root.Close())
 	}
 	return &Store{root: root, opt: opt, seed: maphash.MakeSeed()}, nil
 }

@@ -35,6 +35,7 @@ type call struct {
 	access       access
 	lenient      bool     // accept what is not known, as agent calls do
 	parks        bool     // it may be kept waiting on purpose
+	streams      bool     // its body is for handle to read, as long as its pieces come in time
 	status       int      // of success; 0: 200, or 204 without a body
 	codes        []string // of the problems that it may answer beside those of every call
 	responses    map[string]*huma.Response
@@ -50,6 +51,12 @@ func add[I, O any](s *Server, c call, handle func(context.Context, *I) (*O, erro
 		RejectUnknownQueryParameters: !c.lenient,
 		Middlewares:                  huma.Middlewares{s.authenticate(c.access), s.receive},
 	}
+	if c.streams {
+		op.Middlewares = huma.Middlewares{s.authenticate(c.access)}
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}},
+		}}
+	}
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}
@@ -62,7 +69,10 @@ func add[I, O any](s *Server, c call, handle func(context.Context, *I) (*O, erro
 		if c.parks {
 			limit += parkTimeout
 		}
-		bounded, stop := context.WithTimeout(ctx, limit)
+		bounded, stop := ctx, context.CancelFunc(func() {})
+		if !c.streams {
+			bounded, stop = context.WithTimeout(ctx, limit)
+		}
 		defer stop()
 		out, err := handle(bounded, in)
 		if err != nil {

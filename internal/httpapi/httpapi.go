@@ -12,6 +12,7 @@ import (
 
 	"github.com/phonebooth-dev/phonebooth"
 	"github.com/phonebooth-dev/phonebooth/internal/auth"
+	"github.com/phonebooth-dev/phonebooth/internal/blob"
 	"github.com/phonebooth-dev/phonebooth/internal/control"
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
 	"github.com/phonebooth-dev/phonebooth/internal/store"
@@ -38,6 +39,8 @@ type Tasks interface {
 	Attempts(ctx context.Context, id phonebooth.TaskID) ([]phonebooth.Attempt, error)
 	Cancel(ctx context.Context, by control.Caller, id phonebooth.TaskID) (phonebooth.Task, error)
 	Log(ctx context.Context, id phonebooth.TaskID, attempt int, name string, offset int64) (io.ReadCloser, error)
+	Artifacts(ctx context.Context, id phonebooth.TaskID, attempt int) ([]control.Artifact, error)
+	Artifact(ctx context.Context, id phonebooth.TaskID, attempt int, name string) (*blob.File, error)
 }
 
 // Pool are the use cases around devices and hosts.
@@ -73,6 +76,7 @@ type Agents interface {
 	Renew(ctx context.Context, by control.Caller, host phonebooth.HostID, incarnation int64, leases []phonebooth.LeaseID) ([]lifecycle.Renewal, error)
 	Report(ctx context.Context, by control.Caller, host phonebooth.HostID, incarnation int64, lease phonebooth.LeaseID, report phonebooth.Report, word lifecycle.DeviceWord) (phonebooth.Task, error)
 	AppendLog(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, name string, offset int64, p []byte) (next int64, err error)
+	PutArtifact(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, a blob.Artifact, body io.Reader) error
 }
 
 // Tokens tells who calls, and mints enrollment tokens: [auth.Auth].
@@ -135,6 +139,7 @@ func New(c Control, tokens Tokens, record Record, opts Options) *Server {
 func (s *Server) register() {
 	s.registerTasks()
 	s.registerLog()
+	s.registerArtifacts()
 	s.registerDevices()
 	s.registerHosts()
 	s.registerWorkflows()
@@ -143,8 +148,10 @@ func (s *Server) register() {
 	s.registerAgent()
 	s.registerClaims()
 	s.registerLeases()
+	s.registerUpload()
 	s.registerOperators()
 	s.mux.HandleFunc("/", s.notFound)
+	plainPaths(s.api.OpenAPI())
 }
 
 // ServeHTTP answers one request.

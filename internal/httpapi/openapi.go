@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"path"
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -24,6 +25,7 @@ var problemCodes = map[string]struct {
 	"wrong_host":             {phonebooth.Forbidden, "the token is another host's"},
 	"task_unknown":           {phonebooth.NotFound, "there is no such task"},
 	"attempt_unknown":        {phonebooth.NotFound, "the task has no such attempt"},
+	"artifact_unknown":       {phonebooth.NotFound, "the attempt left no such artifact"},
 	"device_unknown":         {phonebooth.NotFound, "there is no such device"},
 	"host_unknown":           {phonebooth.NotFound, "there is no such host"},
 	"lease_unknown":          {phonebooth.NotFound, "the calling host has no such lease"},
@@ -37,12 +39,12 @@ var problemCodes = map[string]struct {
 	"log_gap":                {phonebooth.Conflict, "bytes are missing; extra.next is the offset to go on from"},
 	"host_superseded":        {phonebooth.Conflict, "a newer agent runs as this host; this one must stop"},
 	"host_identity_conflict": {phonebooth.Conflict, "the agent remembers another incarnation than the control plane"},
-	"too_large":              {phonebooth.TooLarge, "the body is too large; extra.limit says how much is allowed"},
+	"too_large":              {phonebooth.TooLarge, "the body is too large, or there is one too many; extra.limit says how much is allowed"},
 	"invalid":                {phonebooth.Invalid, "a value makes no sense; extra.pointer says which"},
 	"idempotency_key_reused": {phonebooth.Invalid, "the key was used with another body"},
 	"queue_full":             {phonebooth.Exhausted, "as many tasks wait as are allowed; extra.limit says how many"},
 	"store_unavailable":      {phonebooth.Unavailable, "the database cannot be asked now; repeat"},
-	"store_full":             {phonebooth.Unavailable, "the control plane's disk is nearly full; no new tasks until there is room"},
+	"store_full":             {phonebooth.Unavailable, "the control plane's disk is nearly full; no new tasks and artifacts until there is room"},
 	"outcome_unknown":        {phonebooth.Unavailable, "the change may or may not have been made; repeat, which is harmless"},
 	"internal":               {phonebooth.Internal, "a fault of the control plane; its log has it under the request id"},
 }
@@ -80,6 +82,16 @@ func (s *Server) serveDocument() {
 		w.Header().Set("Content-Type", "application/openapi+json")
 		_, _ = w.Write(asJSON)
 	})
+}
+
+// plainPaths writes a parameter that takes the rest of a path, which the mux spells {name...}, as the document can.
+func plainPaths(doc *huma.OpenAPI) {
+	for path, item := range doc.Paths {
+		if plain := strings.ReplaceAll(path, "...}", "}"); plain != path {
+			delete(doc.Paths, path)
+			doc.Paths[plain] = item
+		}
+	}
 }
 
 // openAnswers allows fields that are not known in what only answers hold: a later version may add some. Requests are left

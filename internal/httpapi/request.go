@@ -103,6 +103,9 @@ func checkAddress(r *http.Request) error {
 		return phonebooth.Errorf(phonebooth.Malformed, "malformed", "the address holds a NUL byte or text that is not UTF-8")
 	}
 	if path.Clean(r.URL.Path) != r.URL.Path {
+		if strings.Contains(r.URL.Path, "/artifacts/") {
+			return control.BadArtifactName()
+		}
 		return unknownPath()
 	}
 	return nil

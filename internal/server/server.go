@@ -106,7 +106,7 @@ func Open(ctx context.Context, cfg Config) (s *Server, err error) {
 	if s.token, err = auth.AdminToken(cfg.Data, cfg.AdminToken); err != nil {
 		return s, err
 	}
-	if s.logs, err = blob.Open(filepath.Join(cfg.Data, "logs"), blob.Options{}); err != nil {
+	if s.logs, err = blob.Open(filepath.Join(cfg.Data, "logs"), blob.Options{Room: s.hasRoom}); err != nil {
 		return s, err
 	}
 	database := cfg.Database
@@ -127,7 +127,7 @@ func Open(ctx context.Context, cfg Config) (s *Server, err error) {
 func (s *Server) assemble(policy lifecycle.Policy, strat strategy.Strategy) {
 	metrics := telemetry.NewMetrics()
 	s.ledger = ledger.New(s.store, ledger.Options{
-		FreeSpace:    func() bool { return s.hasSpace() },
+		FreeSpace:    func() bool { return s.hasRoom(0) },
 		ObserveBatch: func(n int, _ time.Duration) { metrics.Committed(n) },
 		Log:          s.cfg.Log,
 	})
@@ -157,9 +157,10 @@ func (s *Server) assemble(policy lifecycle.Policy, strat strategy.Strategy) {
 // spareBytes must stay free on the disk: below it submissions are refused, so that reports still find room.
 const spareBytes = 64 << 20
 
-func (s *Server) hasSpace() bool {
+// hasRoom says whether that much is free beside so many bytes.
+func (s *Server) hasRoom(bytes int64) bool {
 	free, err := config.FreeSpace(s.cfg.Data)
-	return err != nil || free >= spareBytes
+	return err != nil || free >= spareBytes+bytes
 }
 
 // Addr is the address that it listens on.
