@@ -60,7 +60,7 @@ func (r *findings) add(f bridge.Finding) {
 	}
 	w := colorprofile.NewWriter(r.cmd.OutOrStdout(), os.Environ())
 	style := lipgloss.NewStyle().Foreground(verdictColours[f.Verdict]).Bold(f.Verdict == bridge.Ill)
-	_, _ = fmt.Fprintf(w, "%s %-22s  %s\n", style.Render(fmt.Sprintf("%-5s", f.Verdict)), clean(f.Subject), clean(f.Message))
+	_, _ = fmt.Fprintf(w, "%s %-22s  %s\n", style.Render(fmt.Sprintf("%-5s", f.Verdict)), clean(f.Subject), strings.ReplaceAll(cleanLines(f.Message), "\n", "\n"+strings.Repeat(" ", 28)))
 	if f.Advice != "" {
 		_, _ = fmt.Fprintf(w, "      %-22s  -> %s\n", "", clean(f.Advice))
 	}
@@ -78,7 +78,7 @@ func (r *findings) ill(subject, message string, advice ...string) {
 
 // error is ill of what a verb of the command line would have said for err.
 func (r *findings) error(subject string, err error) {
-	r.ill(subject, cleanLines(err.Error()), next(err)...)
+	r.ill(subject, inWords(err), next(err)...)
 }
 
 // sum is the last line, and the exit status.

@@ -71,7 +71,7 @@ func deviceFinding(d bridge.Device, runners *runner.Registry, known v1.Device) b
 	case known.Condition == string(phonebooth.Unhealthy):
 		f.Message, f.Advice = "no candidate: unhealthy: "+known.ConditionReason, "the agent tries again by itself; its log tells more"
 	default:
-		f.Verdict, f.Message = bridge.Well, fmt.Sprintf("candidate: %s, %s; default runner %s", d.DriverType, strings.Join(d.Tags, " "), offers[0])
+		f.Verdict, f.Message = bridge.Well, fmt.Sprintf("candidate: %s; default runner %s", strings.Join(append([]string{d.DriverType}, d.Tags...), " "), offers[0])
 	}
 	return f
 }

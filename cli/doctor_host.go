@@ -33,10 +33,10 @@ func examineData(r *findings, dir string) agent.Peeked {
 	case peeked.Identity.HostID == "":
 		r.ill("identity", dir+" is no host's", "start the agent once with a token of phonebooth host enroll")
 	case peeked.Holder != 0:
-		r.well("agent", "runs as process %d: %s, %s", peeked.Holder, peeked.Identity.Name, peeked.Identity.HostID)
+		r.well("agent", "runs as process %d, as host %s", peeked.Holder, peeked.Identity.HostID)
 	default:
 		r.add(bridge.Finding{
-			Subject: "agent", Verdict: bridge.Odd, Message: fmt.Sprintf("does not run now: %s, %s", peeked.Identity.Name, peeked.Identity.HostID),
+			Subject: "agent", Verdict: bridge.Odd, Message: fmt.Sprintf("does not run now; it is host %s", peeked.Identity.HostID),
 			Advice: "start it: phonebooth agent, with the same flags",
 		})
 	}
@@ -84,7 +84,7 @@ func (p *program) examineServer(ctx context.Context, r *findings, s agentSetting
 		r.error("control plane", err)
 		return nil
 	}
-	c, err := client.New(address, id.Identity.Secret.Reveal(), client.Options{UserAgent: "phonebooth-doctor/" + p.opts.Version})
+	c, err := client.New(address, id.Identity.Secret.Reveal(), client.Options{UserAgent: "phonebooth-doctor/" + p.opts.Version, Patience: time.Second})
 	if err != nil {
 		r.error("control plane", err)
 		return nil
@@ -141,7 +141,7 @@ func (p *program) heldBy(ctx context.Context, address string, host phonebooth.Ho
 	if err != nil || token == "" || host == "" {
 		return nil
 	}
-	c, err := client.New(address, token, client.Options{UserAgent: "phonebooth-doctor/" + p.opts.Version})
+	c, err := client.New(address, token, client.Options{UserAgent: "phonebooth-doctor/" + p.opts.Version, Patience: time.Second})
 	if err != nil {
 		return nil
 	}

@@ -93,26 +93,32 @@ func explain(w io.Writer, styles fang.Styles, err error) {
 	if errors.As(err, &known) && known.err == nil {
 		return
 	}
-	message := err.Error()
+	name := styles.ErrorHeader.UnsetMargins().UnsetPadding().UnsetBackground().UnsetString().Render("phonebooth:")
+	_, _ = fmt.Fprintln(w, name, cleanLines(inWords(err)))
+	for _, line := range next(err) {
+		_, _ = fmt.Fprintln(w, "  "+clean(line))
+	}
+}
+
+// inWords is what a person is told of err.
+func inWords(err error) string {
+	var known *failure
 	var refusal *phonebooth.Error
 	switch {
-	case known != nil && known.status == exitInterrupted:
+	case errors.As(err, &known) && known.status == exitInterrupted:
 	case errors.Is(err, context.Canceled):
-		message = "interrupted"
+		return "interrupted"
 	case errors.As(err, &refusal):
-		message = refusal.Message + " (" + refusal.Code + ")"
+		message := refusal.Message + " (" + refusal.Code + ")"
 		if untrusted(err) {
 			message = "the certificate of the server is not trusted (" + refusal.Code + ")"
 		}
 		if cause := refusal.Unwrap(); cause != nil && noAnswer(refusal.Code) {
 			message += "\n" + cause.Error()
 		}
+		return message
 	}
-	name := styles.ErrorHeader.UnsetMargins().UnsetPadding().UnsetBackground().UnsetString().Render("phonebooth:")
-	_, _ = fmt.Fprintln(w, name, cleanLines(message))
-	for _, line := range next(err) {
-		_, _ = fmt.Fprintln(w, "  "+clean(line))
-	}
+	return err.Error()
 }
 
 // badFlag says what is wrong with a flag in the words of somebody who types, not of somebody who writes Go.
