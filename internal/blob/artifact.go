@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -134,8 +135,11 @@ func (s *Store) admits(key string, a Artifact) (there bool, err error) {
 }
 
 // receive writes the whole artifact to a file among the uploads. On an error there is no such file.
-func (s *Store) receive(a Artifact, body io.Reader) (name string, err error) {
-	name = path.Join(uploads, fmt.Sprintf("%d", s.serial.Add(1)))
+func (s *Store) receive(a Artifact, body io.Reader) (file string, err error) {
+	name := path.Join(uploads, strconv.FormatInt(s.serial.Add(1), 10))
+	if err := s.root.MkdirAll(uploads, 0o700); err != nil {
+		return "", err
+	}
 	f, err := s.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return "", err
@@ -274,6 +278,9 @@ func (s *Store) openArtifact(file string) (*File, error) {
 	head, err := bufio.NewReaderSize(io.LimitReader(f, maxHead), maxHead).ReadSlice('\n')
 	if err == nil {
 		err = json.Unmarshal(head, &opened.Artifact)
+	}
+	if err == nil && artifactFile(path.Dir(file), opened.Name) != file {
+		err = errors.New("it is not this file's")
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("first line of %s: %w", file, err), f.Close())

@@ -119,7 +119,7 @@ func Open(dir string, opt Options) (*Store, error) {
 		return nil, fmt.Errorf("open log store: %w", err)
 	}
 	// What the death of a process left half received is of no use to anybody.
-	if err := errors.Join(root.RemoveAll(uploads), root.Mkdir(uploads, 0o700)); err != nil {
+	if err := root.RemoveAll(uploads); err != nil {
 		return nil, errors.Join(fmt.Errorf("open log store: %w", err), root.Close())
 	}
 	return &Store{root: root, opt: opt, seed: maphash.MakeSeed()}, nil

@@ -353,7 +353,7 @@ func TestAnAttemptThroughTheAgentCalls(t *testing.T) {
 	if _, err := agent.Report(ctx, report); phonebooth.CodeOf(err) != "report_conflict" {
 		t.Errorf("another outcome: got %v", err)
 	}
-	log, err := h.admin.Log(ctx, task.ID, 0, 2)
+	log, err := h.admin.Log(ctx, task.ID, 0, v1.LogRunner, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
