@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"testing"
@@ -51,6 +52,12 @@ func (s *System) Attempts(t *testing.T, id string) []v1.Attempt {
 func (s *System) Log(t *testing.T, id string) string {
 	t.Helper()
 	return string(must[[]byte](t, s, "GET", path("tasks", id, "log"), nil))
+}
+
+// LogOf reads one of the logs of an attempt.
+func (s *System) LogOf(t *testing.T, id string, attempt int, name string) string {
+	t.Helper()
+	return string(must[[]byte](t, s, "GET", fmt.Sprintf("%s?attempt=%d&name=%s", path("tasks", id, "log"), attempt, name), nil))
 }
 
 // Cancel cancels a task; it is not refused.

@@ -73,6 +73,29 @@ func (s *System) send(ctx context.Context, token, method, path string, header ht
 	return resp.StatusCode, answer, err
 }
 
+// Fetch reads a path as the admin and gives the whole answer, whatever it is.
+func (s *System) Fetch(t *testing.T, path string, header http.Header) (status int, answer http.Header, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.listen+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if header != nil {
+		req.Header = header
+	}
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(text)
+}
+
 // Raw sends a body byte for byte as the admin and gives the status and, for an error, the problem.
 func (s *System) Raw(t *testing.T, method, path, body string) (int, v1.Problem) {
 	t.Helper()

@@ -1,14 +1,18 @@
 package servertest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
+	"github.com/phonebooth-dev/phonebooth/client"
 )
 
 // Host is a scripted host: it speaks the agent's protocol and does exactly what a test says.
@@ -204,16 +208,42 @@ func (h *Host) MustReport(t *testing.T, req v1.ReportRequest) v1.ReportAnswer {
 	return answer
 }
 
-// AppendLog sends log bytes.
+// AppendLog sends bytes of what the runner wrote.
 func (h *Host) AppendLog(t *testing.T, lease string, offset int64, text string) (int64, error) {
 	t.Helper()
-	status, body, err := h.sys.send(t.Context(), h.token, "POST", fmt.Sprintf("%s/%s/log?offset=%d", v1.PathAgentLeases, lease, offset),
+	return h.AppendLogOf(t, lease, v1.LogRunner, offset, text)
+}
+
+// AppendLogOf sends bytes of one of the attempt's logs.
+func (h *Host) AppendLogOf(t *testing.T, lease, name string, offset int64, text string) (int64, error) {
+	t.Helper()
+	status, body, err := h.sys.send(t.Context(), h.token, "POST", fmt.Sprintf("%s/%s/log?name=%s&offset=%d", v1.PathAgentLeases, lease, name, offset),
 		http.Header{"Content-Type": {"application/octet-stream"}}, []byte(text))
 	if err != nil {
 		return 0, err
 	}
 	var answer v1.LogAnswer
 	return answer.Next, decode(status, body, &answer)
+}
+
+// Token is the host's secret.
+func (h *Host) Token() string { return h.token }
+
+// PutArtifact stores a file that an attempt left, as an agent does.
+func (h *Host) PutArtifact(t *testing.T, lease, name, content string) error {
+	t.Helper()
+	sum := sha256.Sum256([]byte(content))
+	return h.Agent(t).PutArtifact(t.Context(), lease, name, int64(len(content)), hex.EncodeToString(sum[:]), strings.NewReader(content))
+}
+
+// Agent is a client of the control plane as the agent of the host.
+func (h *Host) Agent(t *testing.T) *client.Agent {
+	t.Helper()
+	c, err := client.New("http://"+h.sys.listen, h.token, client.Options{})
+	if err != nil {
+		t.Fatalf("make a client: %v", err)
+	}
+	return c.Agent(h.ID)
 }
 
 func (h *Host) call(t *testing.T, path string, body, out any) error {
