@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,9 +41,12 @@ func Environ(host []string, w Work, p Place, more ...[]string) []string {
 	for name, value := range map[string]string{
 		"TASK_ID": string(w.TaskID), "ATTEMPT": strconv.Itoa(w.Attempt), "GOAL": w.Goal, "DEVICE_ID": string(w.DeviceID),
 		"SERIAL": w.Serial, "INPUT": p.Input, "RESULT": p.Result, "EVENTS": p.Events, "ARTIFACTS": p.Artifacts,
-		"PORT_BASE": strconv.Itoa(w.PortBase),
+		"OUTPUTS": p.Outputs, "PORT_BASE": strconv.Itoa(w.PortBase),
 	} {
 		e.set(own + name + "=" + value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.With)) {
+		e.set(own + "WITH_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "=" + w.With[name])
 	}
 	if !w.Deadline.IsZero() {
 		e.set(own + "DEADLINE=" + w.Deadline.UTC().Format(time.RFC3339))

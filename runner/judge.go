@@ -19,6 +19,8 @@ const (
 	Fenced    Did = "fenced"          // the lease could not be kept
 	Stopping  Did = "agent_stopping"  // the host shuts down
 	Restarted Did = "agent_restarted" // the host's agent died under it
+	Silent    Did = "silent"          // it wrote nothing for as long as its runner may be silent
+	Excess    Did = "excess"          // its files were larger than its runner's may be
 )
 
 // Error is the code and what it means.
@@ -34,6 +36,10 @@ func (d Did) message() string {
 		return "the host could not keep the lease, so it stopped driving the device"
 	case Restarted:
 		return "the host's agent was restarted"
+	case Silent:
+		return "the runner was silent for too long: no output, no event, no heartbeat"
+	case Excess:
+		return "the files that the runner wrote are too large"
 	}
 	return "the host's agent is stopping"
 }
@@ -57,6 +63,10 @@ func (d Did) Report() phonebooth.Report {
 		r.Outcome = phonebooth.OutcomeCancelled
 	case TimedOut:
 		r.Outcome = phonebooth.OutcomeFailed
+	case Silent:
+		r.Outcome, r.Failure.Code = phonebooth.OutcomeFailed, string(TimedOut)
+	case Excess:
+		r.Outcome, r.Failure.Code = phonebooth.OutcomeFailed, "runner_failed"
 	}
 	return r
 }
@@ -64,6 +74,7 @@ func (d Did) Report() phonebooth.Report {
 // Evidence is all that is known of the end of a program.
 type Evidence struct {
 	Did        Did                // what was done to it before it had ended by itself
+	Limit      string             // for people: the limit for which it was done; "" when it was for none
 	NotStarted string             // why it could not be started; "" when it was
 	Gone       bool               // the device was not there any more afterwards
 	Result     *phonebooth.Report // the valid result that it left, or nil
@@ -76,7 +87,11 @@ type Evidence struct {
 func Judge(e Evidence) phonebooth.Report {
 	switch {
 	case e.Did != Nothing:
-		return e.Did.Report()
+		report := e.Did.Report()
+		if e.Limit != "" {
+			report.Failure.Message += " (the limit is " + e.Limit + ")"
+		}
+		return report
 	case e.NotStarted != "":
 		return Failed("runner_missing", e.NotStarted)
 	case e.Gone:

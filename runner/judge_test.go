@@ -25,6 +25,8 @@ func TestTheFirstTruthThatAppliesDecides(t *testing.T) {
 		{"timed out", runner.Evidence{Did: runner.TimedOut, Result: done}, "failed", "timeout"},
 		{"fenced", runner.Evidence{Did: runner.Fenced, Result: done}, "abandoned", "fenced"},
 		{"stopping", runner.Evidence{Did: runner.Stopping, Result: failed}, "abandoned", "agent_stopping"},
+		{"silent", runner.Evidence{Did: runner.Silent, Result: done}, "failed", "timeout"},
+		{"too much", runner.Evidence{Did: runner.Excess, Result: done}, "failed", "runner_failed"},
 		{"restarted", runner.Evidence{Did: runner.Restarted, Exit: killed}, "abandoned", "agent_restarted"},
 		{"C03 the program does not exist", runner.Evidence{NotStarted: "no such program", Gone: true}, "failed", "runner_missing"},
 		{"the device is gone, whatever the program says", runner.Evidence{Gone: true, Result: done, Exit: code(0)}, "abandoned", "device_lost"},

@@ -14,6 +14,7 @@ type Place struct {
 	Input     string
 	Result    string
 	Events    string
+	Outputs   string
 	Artifacts string // a directory
 }
 
@@ -21,7 +22,7 @@ type Place struct {
 func PlaceAt(dir string) Place {
 	return Place{
 		Dir: dir, Input: filepath.Join(dir, "input.json"), Result: filepath.Join(dir, "result.json"),
-		Events: filepath.Join(dir, "events.ndjson"), Artifacts: filepath.Join(dir, "artifacts"),
+		Events: filepath.Join(dir, "events.ndjson"), Outputs: filepath.Join(dir, "outputs"), Artifacts: filepath.Join(dir, "artifacts"),
 	}
 }
 
@@ -31,7 +32,10 @@ type Input struct {
 	Attempt    int               `json:"attempt"`
 	Step       int               `json:"step,omitempty"`
 	Steps      int               `json:"steps,omitempty"`
+	StepID     string            `json:"step_id,omitempty"`
+	Try        int               `json:"try,omitempty"`
 	Goal       string            `json:"goal"`
+	With       map[string]string `json:"with,omitempty"`
 	Inputs     json.RawMessage   `json:"inputs,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
 	DeviceID   string            `json:"device_id"`
@@ -54,7 +58,8 @@ func Prepare(dir string, w Work) (Place, error) {
 		}
 	}
 	in := Input{
-		TaskID: string(w.TaskID), Attempt: w.Attempt, Step: w.Step, Steps: w.Steps, Goal: w.Goal, Inputs: w.Inputs, Labels: w.Labels,
+		TaskID: string(w.TaskID), Attempt: w.Attempt, Step: w.Step, Steps: w.Steps, StepID: w.StepID, Try: w.Try,
+		Goal: w.Goal, With: w.With, Inputs: w.Inputs, Labels: w.Labels,
 		DeviceID: string(w.DeviceID), DriverType: w.DriverType, Serial: w.Serial, PortBase: w.PortBase,
 	}
 	if !w.Deadline.IsZero() {

@@ -46,15 +46,15 @@ func TestC41_OfTheHostsEnvironmentOnlyTheListIsPassed(t *testing.T) {
 		"PATH=/bin", "HOME=/root", "LC_ALL=C", "PHONEBOOTH_TOKEN=secret", "AWS_SECRET_ACCESS_KEY=secret", "ANDROID_SERIAL=other",
 		"ADB_SERVER_SOCKET=tcp:1", "LD_PRELOAD=x",
 	}
-	w := runner.Work{TaskID: "task_1", Attempt: 2, Goal: "two\nlines", DeviceID: "device_1", Serial: "s", PortBase: 20020, Deadline: time.Unix(1700000000, 0)}
+	w := runner.Work{TaskID: "task_1", Attempt: 2, Goal: "two\nlines", DeviceID: "device_1", Serial: "s", PortBase: 20020, Deadline: time.Unix(1700000000, 0), With: map[string]string{"app-id": "x y"}}
 	place := runner.PlaceAt("/place")
 	got := runner.Environ(host, w, place, []string{"MINE=1", "PATH=/mine", "PHONEBOOTH_GOAL=forged"}, []string{"ANDROID_SERIAL=leased"})
 	want := []string{
 		"ANDROID_SERIAL=leased", "HOME=/root", "LC_ALL=C", "MINE=1", "PATH=/mine",
 		"PHONEBOOTH_ARTIFACTS=/place/artifacts", "PHONEBOOTH_ATTEMPT=2", "PHONEBOOTH_DEADLINE=2023-11-14T22:13:20Z",
 		"PHONEBOOTH_DEVICE_ID=device_1", "PHONEBOOTH_EVENTS=/place/events.ndjson", "PHONEBOOTH_GOAL=two\nlines",
-		"PHONEBOOTH_INPUT=/place/input.json", "PHONEBOOTH_PORT_BASE=20020", "PHONEBOOTH_RESULT=/place/result.json",
-		"PHONEBOOTH_SERIAL=s", "PHONEBOOTH_TASK_ID=task_1", "PWD=/place",
+		"PHONEBOOTH_INPUT=/place/input.json", "PHONEBOOTH_OUTPUTS=/place/outputs", "PHONEBOOTH_PORT_BASE=20020", "PHONEBOOTH_RESULT=/place/result.json",
+		"PHONEBOOTH_SERIAL=s", "PHONEBOOTH_TASK_ID=task_1", "PHONEBOOTH_WITH_APP_ID=x y", "PWD=/place",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("environment:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

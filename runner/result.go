@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,37 +27,64 @@ type Result struct {
 	Code    string          `json:"code,omitempty"`    // of a failure; runner_failed when left out
 	Message string          `json:"message,omitempty"` // for people
 	Result  json.RawMessage `json:"result,omitempty"`  // any JSON, kept with the task
+
+	Outputs map[string]string `json:"outputs,omitempty"` // for later steps of a workflow, see [ReadOutputs]
 }
 
 // ReadResult reads the result that a program left at path. Without one it returns nil and no error. An error means that
 // something is there that is not a valid result: then it counts as none, and the error says why.
 func ReadResult(path string) (*phonebooth.Report, error) {
+	text, err := readLeft(path, "the result", MaxResultBytes)
+	if text == nil || err != nil {
+		return nil, err
+	}
+	_, report, err := parseResult(text)
+	return report, err
+}
+
+// readLeft reads a file that a program left: nil when there is none. what is its name in errors, which hold nothing of its
+// content.
+func readLeft(path, what string, limit int64) ([]byte, error) {
 	// A program could leave a pipe, or a link to what it should not show.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, errors.New(what + " is a symbolic link")
+	}
 	if err != nil {
-		return nil, errors.New("the result cannot be opened")
+		return nil, errors.New(what + " cannot be opened")
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.New("the result is no regular file")
+		return nil, errors.New(what + " is no regular file")
 	}
-	text, err := io.ReadAll(io.LimitReader(file, MaxResultBytes+1))
-	if err != nil {
-		return nil, errors.New("the result cannot be read")
+	text, err := io.ReadAll(io.LimitReader(file, limit+1))
+	switch {
+	case err != nil:
+		return nil, errors.New(what + " cannot be read")
+	case int64(len(text)) > limit:
+		return nil, fmt.Errorf("%s is longer than %d bytes", what, limit)
 	}
-	return parseResult(text)
+	return text, nil
 }
 
-func parseResult(text []byte) (*phonebooth.Report, error) {
-	if len(text) > MaxResultBytes {
-		return nil, fmt.Errorf("the result is longer than %d bytes", MaxResultBytes)
-	}
+func parseResult(text []byte) (Result, *phonebooth.Report, error) {
 	var r Result
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, errors.New("the result is not JSON of the contract's shape")
+	report, err := r.read(text)
+	return r, report, err
+}
+
+func (r *Result) read(text []byte) (*phonebooth.Report, error) {
+	if err := json.Unmarshal(text, r); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return nil, fmt.Errorf("the result is not of the contract's shape: %s must be a %s", cmp.Or(wrong.Field, "it"), wrong.Type)
+		}
+		return nil, errors.New("the result is not JSON")
+	}
+	if err := validOutputs(r.Outputs); err != nil {
+		return nil, fmt.Errorf("the result's outputs: %w", err)
 	}
 	if bytes.Contains(r.Result, []byte(`\u0000`)) {
 		return nil, errors.New("the result holds a NUL")

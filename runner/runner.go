@@ -44,7 +44,7 @@ type Section struct {
 // Work is one goal on one device.
 type Work struct {
 	TaskID  phonebooth.TaskID
-	Attempt int // from 1
+	Attempt int    // from 1
 	Step    int    // of a workflow, from 1; 0: the goal is the whole task
 	Steps   int    // how many the workflow has
 	StepID  string // the name of the step within its workflow; "": it has none
