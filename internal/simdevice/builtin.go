@@ -32,6 +32,13 @@ var builtins = map[string]func(context.Context, *shell, []string) int{
 	"svc":      nothing,
 	"monkey":   nothing,
 	"log":      writeLog,
+
+	"ps":           ps,
+	"kill":         kill,
+	"df":           df,
+	"ime":          ime,
+	"screenrecord": screenrecord,
+	"uiautomator":  nothing,
 }
 
 func nothing(context.Context, *shell, []string) int { return 0 }
@@ -140,15 +147,5 @@ func settings(_ context.Context, sh *shell, args []string) int {
 	case args[0] == "get":
 		sh.print("null\n")
 	}
-	return 0
-}
-
-func dumpsys(_ context.Context, sh *shell, args []string) int {
-	if len(args) == 0 || args[0] != "battery" {
-		sh.complain("dumpsys: this phone has the service battery only")
-		return codeUsage
-	}
-	sh.print("Current Battery Service state:\n  AC powered: false\n  USB powered: true\n  status: 2\n  health: 2\n" +
-		"  present: true\n  level: 87\n  scale: 100\n  temperature: 295\n")
 	return 0
 }

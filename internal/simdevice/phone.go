@@ -67,6 +67,9 @@ type Phone struct {
 	fault      fault
 	transports map[*transport]struct{}
 	commands   []Command
+	processes  map[int]*process // by id
+	lastPID    int
+	vitals     Vitals
 }
 
 type fault int
@@ -97,6 +100,7 @@ func New(o Options) *Phone {
 	p := &Phone{options: o, settings: map[string]string{}, transports: map[*transport]struct{}{}, files: map[string]file{}}
 	p.ports, p.ways = map[string]func(io.ReadWriter){}, map[string]wayOut{}
 	p.logMore = make(chan struct{})
+	p.boot()
 	p.properties = map[string]string{
 		"ro.serialno": o.Serial, "ro.boot.serialno": o.Serial,
 		"ro.product.model": o.Model, "ro.product.manufacturer": o.Manufacturer, "ro.product.brand": o.Manufacturer,
@@ -120,11 +124,12 @@ func setDefault[T comparable](v *T, d T) {
 // Serve accepts adb servers on l until ctx ends, which is no error. It closes l, and returns when all
 // that it started has ended.
 //
-// The shell knows getprop, setprop, settings (get, put, delete), dumpsys battery, echo, cat, rm, sleep, id,
-// cmd package install, logcat (of what log wrote), export, exec, true, false and exit; input, am, pm, wm, svc and
-// monkey do nothing and succeed. Commands may be joined
-// by ";", line breaks, "&&" and "||", grouped in parentheses, and redirected by ">&2", "2>&1" and
-// to /dev/null. When the stream of a command is closed, the command and all after it stop.
+// The shell knows getprop, setprop, settings (get, put, delete), dumpsys (battery, power, window), echo, cat, rm, sleep, id,
+// cmd package install, logcat (of what log wrote), ps, kill, df /data, ime, screenrecord, export, exec, nohup, setsid, true,
+// false and exit; input, am, pm, wm, svc, monkey and uiautomator do nothing and succeed. Commands may be joined
+// by ";", line breaks, "&&", "||" and "&", grouped in parentheses, and redirected by ">&2", "2>&1", from and
+// to /dev/null, and to files. When the stream of a command is closed, the command and all after it stop, but those in the
+// background go on until they are killed: see Processes.
 func (p *Phone) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -146,7 +151,7 @@ func (p *Phone) Serve(ctx context.Context, l net.Listener) error {
 			}
 			return fmt.Errorf("accepting an adb server: %w", err)
 		}
-		running.Go(func() { p.attach(ctx, conn) })
+		running.Go(func() { p.attach(ctx, conn, &running) })
 	}
 }
 

@@ -10,9 +10,11 @@ import (
 // hosts use; what it does not know is a syntax error, never something else than was meant.
 type script []step
 
-// step is a command and on what it depends: "" always, "&&" and "||" as in any shell.
+// step is a command and on what it depends: "" always, "&&" and "||" as in any shell. The shell does not wait for one in the
+// background.
 type step struct {
-	after string
+	after      string
+	background bool
 	command
 }
 
@@ -25,16 +27,21 @@ type command struct {
 	redirects []redirect
 }
 
-// word is text with places for $?.
+// word is text with places for $? and $$.
 type word []part
 
 type part struct {
 	text   string
 	status bool
+	self   bool // the shell's process id
 }
 
-// redirect sends output from one descriptor (1 or 2) to another, or to nowhere (0).
-type redirect struct{ from, to int }
+// redirect sends output from one descriptor (1 or 2) to another, to nowhere (0), or to a file. From 0 it is an input that is
+// empty.
+type redirect struct {
+	from, to int
+	file     word // nil: none
+}
 
 type parser struct {
 	text string
@@ -74,6 +81,8 @@ func (p *parser) script() (script, error) {
 		switch {
 		case p.take("&&"):
 			after = "&&"
+		case p.take("&"):
+			steps[len(steps)-1].background, after = true, ";"
 		case p.take("||"):
 			after = "||"
 		case p.take(";"), p.take("\n"):
@@ -135,16 +144,26 @@ func (p *parser) redirect() (redirect, bool, error) {
 	case p.take("2>"):
 		r.from = 2
 	case p.take("1>"), p.take(">"):
+	case p.take("<"):
+		r.from = 0
 	default:
 		return r, false, nil
 	}
 	p.skipBlank(false)
 	switch {
+	case p.take("/dev/null"):
+	case r.from == 0:
+		return r, false, fmt.Errorf("unsupported redirection")
 	case p.take("&1"):
 		r.to = 1
 	case p.take("&2"):
 		r.to = 2
-	case p.take("/dev/null"):
+	case p.peek("/"):
+		file, err := p.word()
+		if err != nil {
+			return r, false, err
+		}
+		r.file = file
 	default:
 		return r, false, fmt.Errorf("unsupported redirection")
 	}
@@ -190,11 +209,14 @@ func (p *parser) quoted() (word, error) {
 	return nil, fmt.Errorf("a quote is not closed")
 }
 
-// character reads $?, an escaped character, or the longest run without one of stop. A lone dollar or backquote
+// character reads $?, $$, an escaped character, or the longest run without one of stop. A lone dollar or backquote
 // stands for itself.
 func (p *parser) character(stop string) part {
 	if p.take("$?") {
 		return part{status: true}
+	}
+	if p.take("$$") {
+		return part{self: true}
 	}
 	if p.take("\\") && !p.done() {
 		p.at++

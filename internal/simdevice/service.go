@@ -42,8 +42,12 @@ func (p *Phone) service(name string) func(context.Context, *stream) {
 
 // servePlain is "shell:" and "exec:": one stream for everything, and no exit code.
 func servePlain(ctx context.Context, s *stream, command string) {
+	ctx, pid, exit := s.transport.phone.fork(ctx, adbdPID, "sh")
+	defer exit()
 	out := outgoing{ctx, s}
-	sh := &shell{phone: s.transport.phone, stdin: &incoming{ctx: ctx, s: s}, stdout: out, stderr: out}
+	sh := &shell{
+		phone: s.transport.phone, pid: pid, background: s.transport.background, stdin: &incoming{ctx: ctx, s: s}, stdout: out, stderr: out,
+	}
 	sh.begin(ctx, command)
 }
 
@@ -57,9 +61,11 @@ func servePackets(ctx context.Context, s *stream, command string) {
 		defer feed.Close()
 		unpackStdin(&incoming{ctx: reading, s: s}, feed)
 	}()
+	ctx, pid, exit := s.transport.phone.fork(ctx, adbdPID, "sh")
+	defer exit()
 	out := outgoing{ctx, s}
 	sh := &shell{
-		phone: s.transport.phone, stdin: input,
+		phone: s.transport.phone, pid: pid, background: s.transport.background, stdin: input,
 		stdout: packets{packetStdout, out, s.chunk}, stderr: packets{packetStderr, out, s.chunk},
 	}
 	code := sh.begin(ctx, command)

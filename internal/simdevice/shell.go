@@ -2,9 +2,11 @@ package simdevice
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,11 +17,14 @@ const (
 	codeSyntax   = 2
 	codeNotFound = 127
 	codeHangup   = 129 // the stream was closed: 128 and SIGHUP
+	codeKilled   = 137 // 128 and SIGKILL
 )
 
 // shell runs the commands of one stream, in one goroutine.
 type shell struct {
 	phone          *Phone
+	pid            int
+	background     func(func(context.Context)) // runs what outlives the stream
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	status         int
@@ -74,23 +79,52 @@ func (sh *shell) run(ctx context.Context, s script) {
 			sh.exited, sh.status = true, codeHangup
 			return
 		}
+		if st.background {
+			sh.detach(st.command)
+			continue
+		}
 		sh.command(ctx, st.command)
 	}
+}
+
+// detach starts a command that goes on without its stream. Nobody hears what it says, and its shell is its parent no more.
+func (sh *shell) detach(c command) {
+	sh.background(func(ctx context.Context) {
+		ctx, own, exit := sh.phone.fork(ctx, initPID, "sh")
+		defer exit()
+		away := &shell{
+			phone: sh.phone, pid: own, background: sh.background, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard,
+		}
+		away.command(ctx, c)
+	})
+	sh.status = 0
 }
 
 func (sh *shell) command(ctx context.Context, c command) {
 	inner := *sh
 	for _, r := range c.redirects {
 		to := io.Discard
-		switch r.to {
-		case 1:
+		switch {
+		case r.file != nil:
+			name, content := r.file.expand(sh), &bytes.Buffer{}
+			to = content
+			defer func() {
+				if !sh.phone.write(name, content.Bytes()) {
+					sh.complain("%s: No space left on device", name)
+					sh.status = 1
+				}
+			}()
+		case r.to == 1:
 			to = inner.stdout
-		case 2:
+		case r.to == 2:
 			to = inner.stderr
 		}
-		if r.from == 1 {
+		switch r.from {
+		case 0:
+			inner.stdin = strings.NewReader("")
+		case 1:
 			inner.stdout = to
-		} else {
+		default:
 			inner.stderr = to
 		}
 	}
@@ -101,7 +135,7 @@ func (sh *shell) command(ctx context.Context, c command) {
 	}
 	words := make([]string, len(c.words))
 	for i, w := range c.words {
-		words[i] = w.expand(sh.status)
+		words[i] = w.expand(sh)
 	}
 	sh.phone.record(c.source)
 	inner.simple(ctx, words)
@@ -120,7 +154,7 @@ func (sh *shell) simple(ctx context.Context, words []string) {
 		}
 		return
 	}
-	if words[0] == "exec" && len(words) > 1 {
+	for slices.Contains([]string{"exec", "nohup", "setsid"}, words[0]) && len(words) > 1 {
 		words = words[1:]
 	}
 	builtin, ok := builtins[words[0]]
@@ -129,17 +163,26 @@ func (sh *shell) simple(ctx context.Context, words []string) {
 		sh.status = codeNotFound
 		return
 	}
-	sh.status = builtin(ctx, sh, words[1:])
+	own, _, exit := sh.phone.fork(ctx, sh.pid, words[0])
+	sh.status = builtin(own, sh, words[1:])
+	killed := own.Err() != nil
+	exit()
+	if killed {
+		sh.status = codeKilled
+	}
 	if ctx.Err() != nil {
 		sh.exited, sh.status = true, codeHangup
 	}
 }
 
-func (w word) expand(status int) string {
+func (w word) expand(sh *shell) string {
 	var b strings.Builder
 	for _, p := range w {
 		if p.status {
-			b.WriteString(strconv.Itoa(status))
+			b.WriteString(strconv.Itoa(sh.status))
+		}
+		if p.self {
+			b.WriteString(strconv.Itoa(sh.pid))
 		}
 		b.WriteString(p.text)
 	}

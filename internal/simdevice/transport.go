@@ -18,6 +18,8 @@ type transport struct {
 	conn   net.Conn
 	life   context.Context // of what is opened from here; never passed on
 	cancel context.CancelFunc
+	// background runs what outlives the transport, until the phone is no longer served.
+	background func(func(context.Context))
 
 	sending sync.Mutex
 
@@ -28,9 +30,13 @@ type transport struct {
 }
 
 // attach serves one adb server until the connection, ctx or the transport's own cancel ends it.
-func (p *Phone) attach(ctx context.Context, conn net.Conn) {
+func (p *Phone) attach(ctx context.Context, conn net.Conn, served *sync.WaitGroup) {
+	service := ctx
 	ctx, cancel := context.WithCancel(ctx)
-	t := &transport{phone: p, conn: conn, life: ctx, cancel: cancel, streams: map[uint32]*stream{}, largest: 4096}
+	t := &transport{
+		phone: p, conn: conn, life: ctx, cancel: cancel, streams: map[uint32]*stream{}, largest: 4096,
+		background: func(run func(context.Context)) { served.Go(func() { run(service) }) },
+	}
 	p.mu.Lock()
 	p.transports[t] = struct{}{}
 	p.mu.Unlock()
