@@ -15,10 +15,7 @@ import (
 // idempotency key, "" for none; a repeat under it with the same bodyHash gives the task as it is now, with replayed set, and
 // one with another body is refused (C17). spec has its defaults.
 func (c *Control) Submit(ctx context.Context, by Caller, spec phonebooth.TaskSpec, key, bodyHash string) (t phonebooth.Task, replayed bool, err error) {
-	if err := spec.Validate(); err != nil {
-		return t, false, err
-	}
-	if spec, err = c.resolveWorkflow(ctx, spec); err != nil {
+	if spec, err = c.checked(ctx, spec); err != nil {
 		return t, false, err
 	}
 	id, err := mintTaskID()
@@ -67,6 +64,14 @@ func (c *Control) replay(ctx context.Context, id phonebooth.TaskID, bodyHash str
 			"this Idempotency-Key was already used with another body; use a new key for a new task").With("pointer", "Idempotency-Key")
 	}
 	return t, err
+}
+
+// checked is spec as it is stored, or its refusal: the same whether it is submitted or only explained.
+func (c *Control) checked(ctx context.Context, spec phonebooth.TaskSpec) (phonebooth.TaskSpec, error) {
+	if err := spec.Validate(); err != nil {
+		return spec, err
+	}
+	return c.resolveWorkflow(ctx, spec)
 }
 
 // resolveWorkflow pins the version of a workflow, and refuses one that does not exist (S1.4). Workflows are immutable and

@@ -82,12 +82,9 @@ func (s *Server) submit(ctx context.Context, in *submitInput) (*submitOutput, er
 	if err != nil {
 		return nil, err
 	}
-	spec := in.Body.Spec()
-	if err := spec.Validate(); err != nil {
+	spec, err := specOf(in.Body)
+	if err != nil {
 		return nil, err
-	}
-	if inputs := spec.Inputs; len(inputs) > 0 && inputs[0] != '{' {
-		return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid", "the workflow's inputs must be an object").With("pointer", "/workflow/inputs")
 	}
 	hash, err := hashOf(spec)
 	if err != nil {
@@ -102,6 +99,18 @@ func (s *Server) submit(ctx context.Context, in *submitInput) (*submitOutput, er
 		out.Status = http.StatusOK
 	}
 	return out, nil
+}
+
+// specOf is what a submission asks for, or why it makes no sense.
+func specOf(req v1.TaskRequest) (phonebooth.TaskSpec, error) {
+	spec := req.Spec()
+	if err := spec.Validate(); err != nil {
+		return spec, err
+	}
+	if inputs := spec.Inputs; len(inputs) > 0 && inputs[0] != '{' {
+		return spec, phonebooth.Errorf(phonebooth.Invalid, "invalid", "the workflow's inputs must be an object").With("pointer", "/workflow/inputs")
+	}
+	return spec, nil
 }
 
 func (in *submitInput) key() (string, error) {
