@@ -1,0 +1,92 @@
+package mask_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/phonebooth-dev/phonebooth/internal/agent/mask"
+)
+
+func TestC41_ASecretIsHiddenWhereverItStands(t *testing.T) {
+	t.Parallel()
+	m := mask.New("hunter2", "line one\r\nx\nline three\n", "abc", "2legs", "")
+	for in, want := range map[string]string{
+		"hunter2":                         "*******",
+		"a hunter2, hunter2hunter2.":      "a *******, **************.",
+		"hunter2legs":                     "***********", // they overlap
+		"hunter hunter3":                  "hunter hunter3",
+		"line one\nx\nline three":         "********\nx\n**********",
+		"pre line one\r\nx\nline three\n": "pre " + strings.Repeat("*", 23),
+		"abc":                             "abc", // too short to be told from anything
+		"":                                "",
+	} {
+		if got := m.Text(in); got != want {
+			t.Errorf("Text(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := mask.New("abc").Text("abc"); got != "abc" {
+		t.Errorf("without a secret: %q, want it as it was", got)
+	}
+}
+
+func TestC41_ASecretIsHiddenHoweverAStreamIsCut(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secrets := rapid.SliceOfN(rapid.StringMatching(`[ab\n]{4,9}`), 1, 3).Draw(t, "secrets")
+		stream := []byte(rapid.StringMatching(`[abc\n]{0,60}`).Draw(t, "stream"))
+		m := mask.New(secrets...)
+		want := m.Bytes(nil, bytes.Clone(stream), nil)
+		var got []byte
+		for at := 0; at < len(stream); {
+			n := rapid.IntRange(1, len(stream)-at).Draw(t, "piece")
+			got = append(got, m.Bytes(stream[:at], bytes.Clone(stream[at:at+n]), stream[at+n:])...)
+			at += n
+		}
+		if !bytes.Equal(got, want) {
+			t.Fatalf("in pieces %q, whole %q", got, want)
+		}
+		for _, s := range secrets {
+			if bytes.Contains(got, []byte(s)) {
+				t.Fatalf("%q is still in %q", s, got)
+			}
+		}
+	})
+}
+
+func TestC41_TheEndsOfAStreamThatWasCutAreHidden(t *testing.T) {
+	t.Parallel()
+	m := mask.New("hunter2", "terrible")
+	for in, want := range map[string]int{"x hunt": 4, "hunter2": 0, "hunter": 6, "x": 0, "t": 1, "hunte": 5, "": 0} {
+		if got := m.Open([]byte(in)); got != want {
+			t.Errorf("Open(%q) = %d, want %d", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{"ter2 on": "**** on", "2": "*", "hunter2": "hunter2", "rible": "*****", "x": "x", "": ""} {
+		p := []byte(in)
+		if m.Rest(p); string(p) != want {
+			t.Errorf("Rest(%q) = %q, want %q", in, p, want)
+		}
+	}
+}
+
+func TestC41_ASecretIsHiddenInJSONHoweverItIsSpelt(t *testing.T) {
+	t.Parallel()
+	m := mask.New(`hun"ter`, "123456")
+	for in, want := range map[string]string{
+		`{"a":["hun\"ter",{"hun\u0022ter":1}],"n":9123456}`: `{"a":["*******",{"*******":1}],"n":"9******"}`,
+		`{"b":1.50,  "a":"x"}`:                              `{"b":1.50,  "a":"x"}`, // untouched
+		`no JSON 123456`:                                    `no JSON ******`,
+	} {
+		if got := m.JSON(json.RawMessage(in)); string(got) != want {
+			t.Errorf("JSON(%s) = %s, want %s", in, got, want)
+		}
+	}
+	var none *mask.Mask
+	if none.Text("x") != "x" || string(none.JSON([]byte("1"))) != "1" || string(none.Bytes(nil, []byte("y"), nil)) != "y" || none.Open([]byte("z")) != 0 {
+		t.Error("a nil mask changed something")
+	}
+}
