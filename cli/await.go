@@ -16,7 +16,7 @@ func (p *program) await(cmd *cobra.Command, s *submission, t v1.Task) error {
 	if err != nil {
 		return err
 	}
-	log := &tail{client: c, task: t.ID, out: cmd.OutOrStdout()}
+	log := &tail{client: c, task: t.ID, name: v1.LogRunner, out: cmd.OutOrStdout()}
 	w := &waiting{cmd: cmd, client: c, id: t.ID}
 	t, err = c.Wait(cmd.Context(), t.ID, func(now v1.Task) {
 		t = now

@@ -43,6 +43,7 @@ func TestMain(m *testing.M) {
 //	exits N PROGRAM ARGS...   run, and expect the exit code
 //	serve [FLAGS...]          start $PROGRAM (phonebooth) server on $WORK/data and make it the one that is asked, at $ADDRESS
 //	host NAME [FLAGS...]      make a host and start its agent
+//	attempt NAME DIR         be a host that runs one task as DIR says
 //	stop server|agent         SIGTERM, and expect exit code 0
 //	interrupt N PROGRAM ARGS...   run until it writes to standard error or output, send SIGINT, and expect the exit code
 //	until PATTERN PROGRAM ARGS... run again and again until standard output matches
@@ -84,6 +85,7 @@ func run(t *testing.T, path string) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "serve": serve, "host": host, "stop": stop, "interrupt": interrupt, "until": until, "goalis": goalIs,
+			"attempt": attempt,
 		},
 	}
 	if filepath.Ext(path) == "" {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -58,6 +59,42 @@ func (t *tail) copy(ctx context.Context) error {
 	}
 	n, err := io.Copy(t.out, rest)
 	t.offset += n
+	return err
+}
+
+// copySection copies n bytes of the runner's from offset on. Of those that were left out a line tells how many.
+func (t *tail) copySection(ctx context.Context, offset, n int64) error {
+	log, err := t.client.Log(ctx, t.task, t.attempt, t.name, offset)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	rest, end := bufio.NewReader(log), offset+n
+	if head := min(headBytes, end) - offset; head > 0 {
+		n, err := io.CopyN(t.out, rest, head)
+		if offset += n; errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	if offset < end {
+		start, _ := rest.Peek(64) // what is wrong with it shows again below
+		if marker := leftOut.FindSubmatch(start); marker != nil {
+			left, _ := strconv.ParseInt(string(marker[1]), 10, 64)
+			if _, err := fmt.Fprintf(t.out, "\n[phonebooth: %d bytes left out]\n", min(left, end-offset)); err != nil {
+				return err
+			}
+			offset += left
+			_, _ = rest.Discard(len(marker[0])) // it was read
+		}
+	}
+	if offset < end {
+		_, err = io.CopyN(t.out, rest, end-offset)
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
 	return err
 }
 

@@ -55,9 +55,9 @@ func printAttempts(cmd *cobra.Command, attempts []v1.Attempt, device, host func(
 			reason += "; a late report said " + late.Outcome
 		}
 		rows = append(rows, []string{
-			strconv.Itoa(a.Number), cmp.Or(a.Ending, a.State), short(device(a.DeviceID), 24), short(host(a.HostID), 24), a.Runner,
+			strconv.Itoa(a.Number), cmp.Or(a.Ending, a.State), short(device(a.DeviceID), 24), short(host(a.HostID), 24), a.Runner, a.Fence,
 			stamp(&a.AssignedAt), lasted(a.DispatchedAt, a.EndedAt), short(reason, 80),
 		})
 	}
-	return printTable(cmd, "attempts", []string{"ATTEMPT", "ENDING", "DEVICE", "HOST", "RUNNER", "ASSIGNED", "RAN", "REASON"}, rows)
+	return printTable(cmd, "attempts", []string{"ATTEMPT", "ENDING", "DEVICE", "HOST", "RUNNER", "FENCE", "ASSIGNED", "RAN", "REASON"}, rows)
 }

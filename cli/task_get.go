@@ -14,7 +14,7 @@ import (
 
 func (p *program) taskShow() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "get TASK", Short: "Show a task: where it stands, and every attempt at it", Args: takes("TASK"),
+		Use: "get TASK", Short: "Show a task: where it stands, its steps, and every attempt at it", Args: takes("TASK"),
 		Example: "phonebooth task get TASK\nphonebooth task get TASK -o json",
 	}
 	out := prints(cmd)
@@ -38,8 +38,21 @@ func (p *program) taskShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := printPage(cmd.OutOrStdout(), taskPage(t, device, host)); err != nil || len(attempts) == 0 {
+		var steps []v1.StepResult
+		steps, t.Result = stepsOf(t)
+		if err := printPage(cmd.OutOrStdout(), taskPage(t, device, host)); err != nil {
 			return err
+		}
+		if len(steps) > 0 {
+			if _, err := fmt.Fprintln(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			if err := printSteps(cmd, steps); err != nil {
+				return err
+			}
+		}
+		if len(attempts) == 0 {
+			return nil
 		}
 		if _, err := fmt.Fprintln(cmd.OutOrStdout()); err != nil {
 			return err
