@@ -204,6 +204,19 @@ func eventually(t testing.TB, what string, done func() bool) {
 	}
 }
 
+// eventuallyOr is eventually for what is no reason to end the test: when it has waited in vain it says so by otherwise.
+func eventuallyOr(t testing.TB, done func() bool, otherwise func()) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience / 6); !done(); <-tick.C {
+		if time.Now().After(end) {
+			otherwise()
+			return
+		}
+	}
+}
+
 // until waits for a moment.
 func until(at time.Time) { <-time.After(time.Until(at)) }
 

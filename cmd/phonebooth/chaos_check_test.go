@@ -1,0 +1,90 @@
+//go:build linux
+
+package main_test
+
+import (
+	"encoding/json"
+	"strconv"
+	"testing"
+
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
+	"github.com/phonebooth-dev/phonebooth/internal/agent/minder"
+)
+
+// check looks at what a round left, when all its tasks have ended and all devices are ready.
+func (r *ruin) check(t *testing.T, k round, tasks []string) {
+	t.Helper()
+	for _, p := range r.processes() {
+		if p.variable(minder.CookieVar) != "" {
+			t.Errorf("alive when every device was ready: %v", p)
+		}
+	}
+	eventually(t, "the end of every minder", func() bool { return len(r.minders()) == 0 })
+	attempts := map[string][]v1.Attempt{}
+	for _, id := range tasks {
+		attempts[id] = r.attempts(t, id)
+		r.checkEnd(t, k, r.task(t, id), attempts[id])
+	}
+	stopped := map[string]bool{}
+	for _, d := range r.deeds() {
+		if d.what == "overlap" {
+			t.Errorf("two drivers at once on one device: attempt %s of %s found its lock taken", d.attempt, d.task)
+		}
+		if d.what == "stop" {
+			stopped[d.task+" "+d.attempt] = true
+		}
+	}
+	for _, d := range r.deeds() {
+		exit, known := r.exitOf(d)
+		if d.what != "start" || !known || exit.Cause != minder.Exited || exit.ExitCode != 0 || !stopped[d.task+" "+d.attempt] {
+			continue // nobody knows that it ended well and by itself
+		}
+		n, err := strconv.Atoi(d.attempt)
+		if err != nil || n < 1 || n > len(attempts[d.task]) {
+			t.Errorf("attempt %s of %s drove a device and is not on record", d.attempt, d.task)
+			continue
+		}
+		r.checkKept(t, k, d.task, n)
+	}
+}
+
+// checkEnd checks how a task ended: one kill is no reason to fail, and only what was cancelled is cancelled.
+func (r *ruin) checkEnd(t *testing.T, k round, task v1.Task, attempts []v1.Attempt) {
+	t.Helper()
+	want := task.Status == "done" || task.Status == "cancelled" && k.phase == stopping && task.CancelRequested
+	if !want || task.Attempt > task.MaxAttempts || task.Attempt != len(attempts) {
+		t.Errorf("task %s is %s %+v after attempt %d of %d: %+v", task.ID, task.Status, task.Failure, task.Attempt, task.MaxAttempts, attempts)
+	}
+	if task.Status == "done" {
+		var mark string
+		if err := json.Unmarshal(task.Result, &mark); err != nil || mark != task.ID+" "+strconv.Itoa(task.Attempt) {
+			t.Errorf("task %s is done in attempt %d with the result %s", task.ID, task.Attempt, task.Result)
+		}
+	}
+	for _, a := range attempts {
+		if a.Ending == "" || a.EndedAt == nil {
+			t.Errorf("task %s attempt %d has no ending", task.ID, a.Number)
+		}
+	}
+}
+
+// checkKept checks that the result of an attempt whose runner ended well by itself is stored: as its outcome; or, when the sweep
+// had taken the attempt before, as the late report. What the agent saw goes before what a runner says: a phone that was away.
+func (r *ruin) checkKept(t *testing.T, k round, task string, n int) {
+	t.Helper()
+	kept := func(a v1.Attempt) bool {
+		switch a.Ending {
+		case "done":
+			return true
+		case "abandoned":
+			return k.victim == adbVictim && a.Reason != nil && a.Reason.Code == "device_lost"
+		case "expired":
+			return a.LateReport != nil && a.LateReport.Outcome == "done"
+		}
+		return false
+	}
+	var a v1.Attempt
+	eventuallyOr(t, func() bool { a = r.attempts(t, task)[n-1]; return kept(a) }, func() {
+		t.Errorf("a result is lost: attempt %d of %s ended well, and is on record as %+v %+v", n, task, a, a.Reason)
+	})
+}
