@@ -6,12 +6,17 @@ import (
 	"github.com/phonebooth-dev/phonebooth/bridge"
 	"github.com/phonebooth-dev/phonebooth/bridge/bridgetest"
 	"github.com/phonebooth-dev/phonebooth/bridge/builtin"
+	"github.com/phonebooth-dev/phonebooth/bridge/webdriver/webdrivertest"
 	"github.com/phonebooth-dev/phonebooth/internal/adb/adbtest"
 	"github.com/phonebooth-dev/phonebooth/internal/simdevice"
 )
 
 // settings make each bridge that ships see a device.
 var settings = map[string]func(t *testing.T) bridge.Settings{
+	"webdriver": func(t *testing.T) bridge.Settings {
+		webdrivertest.Need(t)
+		return bridge.Settings{"devices": "2"}
+	},
 	"sim": func(*testing.T) bridge.Settings { return bridge.Settings{"devices": "2"} },
 	"adb": func(t *testing.T) bridge.Settings {
 		srv := adbtest.NewServer(t)
