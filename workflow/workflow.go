@@ -1,96 +1,115 @@
 // Package workflow reads workflow definitions and runs their steps in order.
 //
-// A definition is YAML:
+// A definition is YAML, a strict subset of how GitHub Actions writes steps:
 //
 //	version: steps/v1
 //	name: dark-mode
+//	inputs:
+//	  room: {default: Kitchen}
 //	steps:
 //	  - open Settings
-//	  - turn on dark mode
+//	  - id: shot
+//	    uses: screenshot
+//	    if: always
+//	  - run: echo "$ROOM"
+//	    env:
+//	      ROOM: ${{ inputs.room }}
 //
-// Each step is a goal. [Parse] refuses everything else, with the line and the column; [Run] hands one step after the other
-// to the task-execution entry point, under the lease of the one attempt, and stops at the first that is not done. It starts
-// nothing itself, stores nothing, and retries nothing. Both are safe for any number of goroutines.
+// A step is a goal for the task's runner, a runner by name (uses) or a script for the shell runner (run). [Parse] reads a
+// definition and refuses everything else, with the line and the column; [Check] finds all that is wrong. [Run] hands one step
+// after the other to the task-execution entry point, under the lease of the one attempt, and decides which of them run and how
+// the whole ends. It starts nothing itself and stores nothing.
+//
+// Values of callers and of earlier steps come into a step through references, see [Text]: they become arguments, variables
+// and goals, and never part of a script.
+//
+// Everything here is safe for any number of goroutines.
 package workflow
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
-	"github.com/phonebooth-dev/phonebooth/runner"
 )
 
 // Version is the one version of the grammar.
 const Version = "steps/v1"
 
-// Limits of a definition.
+// Limits of a definition, and of what its steps are given.
 const (
 	MaxSourceBytes = 512 << 10
 	MaxSteps       = 100
+	MaxFields      = 64                      // of inputs, of with and of env, each
+	MaxNameBytes   = 255                     // of a step's name
+	MaxValueBytes  = phonebooth.MaxGoalBytes // of a goal, a script, an input, a value of with and of env
+	MaxWorkBytes   = 512 << 10               // of a step's goal, with and env together, with the values in their places
+	MaxRetry       = 10
+	MaxStepTimeout = phonebooth.MaxTimeout
 )
 
-// Definition is a workflow: named steps in order.
+// Shell is the runner of steps that have run.
+const Shell = "shell"
+
+// Definition is a workflow: named steps in order, the inputs that a task may give it, and variables for all steps.
 type Definition struct {
-	Name  string
-	Steps []Step
+	Name   string
+	Inputs map[string]Input
+	Env    map[string]Text // may refer to inputs
+	Steps  []Step
 }
 
-// Step is one goal of a workflow.
+// Input is a string that a task gives to a workflow by name.
+type Input struct {
+	Description string
+	Required    bool   // the task must give it; else it may, and Default stands for it
+	Default     string // no reference
+}
+
+// Step is one piece of work on the device. Exactly one of Goal, Uses and Run is set.
 type Step struct {
-	Goal string
+	ID   string // unique; "": step-N, N counting from 1
+	Name string // for people
+
+	Goal Text            // for the task's runner
+	Uses string          // a runner, by name
+	With map[string]Text // its inputs; "goal" is its goal
+	Run  string          // a script for the runner [Shell]; no reference
+
+	Env             map[string]Text // on top of the definition's; may refer to inputs, the definition's env and earlier steps
+	If              Condition
+	ContinueOnError bool          // the workflow does not fail with it
+	Timeout         time.Duration // of one try; 0: none but the task's
+	Retry           int           // how often it is tried again when it fails
 }
 
-// result is what a task of a workflow keeps: one entry for each step that was begun.
-type result struct {
-	Steps []stepResult `json:"steps"`
+// Condition says whether a step runs. A step that failed without ContinueOnError is what it asks about.
+type Condition string
+
+// The conditions.
+const (
+	Success Condition = "success" // no earlier step has failed; so does ""
+	Failure Condition = "failure" // one has
+	Always  Condition = "always"
+)
+
+// met reports whether a step with c runs when an earlier one has failed, or when none has.
+func (c Condition) met(failed bool) bool {
+	switch c {
+	case Always:
+		return true
+	case Failure:
+		return failed
+	}
+	return !failed
 }
 
-type stepResult struct {
-	Step    int                `json:"step"`
-	Outcome phonebooth.Outcome `json:"outcome"`
-	Code    string             `json:"code,omitempty"`
-	Result  json.RawMessage    `json:"result,omitempty"`
+// id is the name of step i, counted from 0.
+func (d Definition) id(i int) string {
+	if id := d.Steps[i].ID; id != "" {
+		return id
+	}
+	return defaultID(i)
 }
 
-// Run is the workflow-execution entry point: it has execute work on each step of d in turn, w being the same but for the goal.
-// The first step that is not done ends the workflow with that step's outcome, and says at which step. It begins no step once
-// ctx has ended.
-func Run(ctx context.Context, d Definition, w runner.Work, execute runner.Execute) phonebooth.Report {
-	var all result
-	var report phonebooth.Report
-	for i, step := range d.Steps {
-		w.Step, w.Steps, w.Goal = i+1, len(d.Steps), step.Goal
-		if did := runner.DidOf(ctx); did != runner.Nothing {
-			stopped := did.Report()
-			stopped.Runner, stopped.Fence = report.Runner, report.Fence
-			report = stopped
-		} else {
-			report = execute(ctx, w).Report
-			all.Steps = append(all.Steps, stepResult{Step: w.Step, Outcome: report.Outcome, Code: report.Failure.Code, Result: report.Result})
-		}
-		if report.Outcome != phonebooth.OutcomeDone {
-			message := fmt.Sprintf("step %d of %d: %s", w.Step, w.Steps, report.Failure.Message)
-			report.Failure.Message = runner.Clean(message, runner.MaxMessageBytes)
-			break
-		}
-	}
-	report.Result = all.encode()
-	return report
-}
-
-// encode is r as JSON. When it is longer than a result may be, the steps' own results are left out.
-func (r result) encode() json.RawMessage {
-	text, err := json.Marshal(r)
-	if err == nil && len(text) <= runner.MaxResultBytes {
-		return text
-	}
-	for i := range r.Steps {
-		r.Steps[i].Result = nil
-	}
-	if text, err = json.Marshal(r); err != nil {
-		return nil // numbers and short names always encode
-	}
-	return text
-}
+func defaultID(i int) string { return fmt.Sprintf("step-%d", i+1) }
