@@ -16,6 +16,7 @@ import (
 	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 	"github.com/phonebooth-dev/phonebooth/internal/auth"
+	"github.com/phonebooth-dev/phonebooth/internal/blob"
 	"github.com/phonebooth-dev/phonebooth/internal/control"
 	"github.com/phonebooth-dev/phonebooth/internal/httpapi"
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
@@ -48,6 +49,7 @@ type scripted struct {
 	renew  func([]phonebooth.LeaseID) ([]lifecycle.Renewal, error)
 	report func(phonebooth.Report) (phonebooth.Task, error)
 	append func(lease phonebooth.LeaseID, offset int64, p []byte) (int64, error)
+	put    func(ctx context.Context, a blob.Artifact, body io.Reader) error
 	invent func([]lifecycle.Sighting) (control.InventoryAnswer, error)
 	ready  error
 	closed chan struct{}
