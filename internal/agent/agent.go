@@ -14,21 +14,24 @@ import (
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 	"github.com/phonebooth-dev/phonebooth/bridge"
 	"github.com/phonebooth-dev/phonebooth/internal/agent/journal"
+	"github.com/phonebooth-dev/phonebooth/internal/agent/mask"
 	"github.com/phonebooth-dev/phonebooth/internal/agent/minder"
 	"github.com/phonebooth-dev/phonebooth/internal/agent/spool"
 	"github.com/phonebooth-dev/phonebooth/internal/boottime"
+	"github.com/phonebooth-dev/phonebooth/internal/telemetry"
 	"github.com/phonebooth-dev/phonebooth/runner"
 )
 
 // Options tunes an Agent. The zero value is production.
 type Options struct {
-	Version  string               // of this program, for people
-	TakeOver bool                 // replace another agent that runs as this host
-	Log      *slog.Logger         // nil: slog.Default
-	Environ  []string             // of which a runner gets what is on the contract's list; nil: this process's
-	LockDir  string               // for locks of devices that other agents of this machine reach too; "": one that they find
-	Minder   minder.Command       // how a minder is started; the zero value re-executes this binary
-	Now      func() time.Duration // lease time; nil: boottime.Now
+	Version  string                      // of this program, for people
+	TakeOver bool                        // replace another agent that runs as this host
+	Log      *slog.Logger                // nil: slog.Default
+	Environ  []string                    // of which a runner gets what is on the contract's list; nil: this process's
+	Secrets  map[string]telemetry.Secret // of the host, by name; a runner gets those that it names as variables
+	LockDir  string                      // for locks of devices that other agents of this machine reach too; "": one that they find
+	Minder   minder.Command              // how a minder is started; the zero value re-executes this binary
+	Now      func() time.Duration        // lease time; nil: boottime.Now
 }
 
 // Agent is one life of a Host Agent.
@@ -41,6 +44,7 @@ type Agent struct {
 	options Options
 	log     *slog.Logger
 	now     func() time.Duration
+	mask    *mask.Mask                // hides the host's secrets
 	room    func(thorough bool) error // why there is none on the disk
 
 	pool    *pool
@@ -90,6 +94,7 @@ func New(home *Home, server Server, bridges map[string]bridge.Bridge, runners *r
 		a.options.LockDir = filepath.Join(os.TempDir(), fmt.Sprintf("phonebooth-devices-%d", os.Getuid()))
 	}
 	a.room = func(thorough bool) error { return roomIn(home.dir, thorough) }
+	a.mask = maskOf(options.Secrets)
 	a.stop = sync.OnceFunc(func() { close(a.stopped) })
 	var err error
 	if a.journal, err = journal.Open(home.journalDir()); err != nil {

@@ -10,7 +10,7 @@ import (
 // attempt works on one assignment from its claim to the device's being ready again. It is the attempt's own goroutine. ctx
 // ends with the lease, life with the agent.
 func (a *Agent) attempt(ctx, life context.Context, l *lease) {
-	l.log = a.startUpload(life, l)
+	l.sending = a.startSending(life, l)
 	ended, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watched)

@@ -18,7 +18,7 @@ func TestADeviceIsNotCleanWhileAProcessLivesThatWouldNotDie(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	m, err := minder.Start(t.Context(), minder.Spec{
-		Argv: []string{"sleep", "600"}, Env: os.Environ(), Dir: dir, LogPath: logPath(dir), ExitPath: filepath.Join(dir, exitFile),
+		Argv: []string{"sleep", "600"}, Env: os.Environ(), Dir: dir, LogPath: logPath(dir), ExitPath: filepath.Join(dir, "exit.json"),
 		Cookie: "another", Deadline: boottime.Now() + time.Minute,
 	})
 	if err != nil {
@@ -45,9 +45,9 @@ func TestTheFirstReportOfALeaseIsTheOneThatIsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &Agent{spool: s, log: slog.New(slog.DiscardHandler)}
-	first := &parcel{lease: &lease{}, request: requestOf("lease_1", runner.Failed("runner_failed", "it did not"))}
+	first := &parcel{lease: &lease{}, request: a.requestOf("lease_1", runner.Failed("runner_failed", "it did not"))}
 	a.keep(first)
-	second := &parcel{lease: &lease{}, request: requestOf("lease_1", runner.Restarted.Report())}
+	second := &parcel{lease: &lease{}, request: a.requestOf("lease_1", runner.Restarted.Report())}
 	a.keep(second)
 	if second.request.Outcome != "failed" || second.request.Code != "runner_failed" || !second.kept {
 		t.Errorf("to be sent: %+v, want the first report", second.request)

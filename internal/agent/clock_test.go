@@ -22,6 +22,8 @@ var wallReaders = map[string]string{
 	"drive.go dispatched":   "PHONEBOOTH_DEADLINE, for the runner to read; the host keeps the timeout itself",
 	"minder/follow.go lost": "Exit.Wall, for people",
 	"minder/main.go exit":   "Exit.Wall, for people",
+	"devicelog.go Write":    "when a command passed, for people",
+	"tail/tail.go line":     "when an event was read, for people",
 	"minder/hunt.go run":    "how long killing takes, by the runtime's monotonic reading",
 	"minder/start.go send":  "an I/O deadline, by the runtime's monotonic reading",
 }
@@ -49,7 +51,7 @@ func TestC11_AWallClockThatIsWrongChangesNothing(t *testing.T) {
 		}
 	}
 	unused := maps.Clone(wallReaders)
-	for _, dir := range []string{".", "minder", "../../dispatch", "../../workflow", "../../runner"} {
+	for _, dir := range []string{".", "minder", "tail", "../../dispatch", "../../workflow", "../../runner"} {
 		for _, at := range callsOf(t, dir, "Now", "Since", "Until") {
 			if wallReaders[at] == "" {
 				t.Errorf("%s reads the wall clock, want lease time: Options.Now", at)

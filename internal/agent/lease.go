@@ -30,7 +30,7 @@ type lease struct {
 	barred    func() error    // tries to take the lock that another process held, and gives it back; nil when none did
 	ran       bool            // a program may have been started
 	strays    []minder.Record // processes of it that would not die
-	log       *upload         // nil when there is none to send
+	sending   *sending        // nil when there is nothing to send
 
 	mu      sync.Mutex
 	belief  lifecycle.Belief

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -30,7 +31,6 @@ import (
 	"github.com/phonebooth-dev/phonebooth/internal/boottime"
 	"github.com/phonebooth-dev/phonebooth/internal/config"
 	"github.com/phonebooth-dev/phonebooth/runner"
-	"github.com/phonebooth-dev/phonebooth/runner/command"
 	"github.com/phonebooth-dev/phonebooth/runner/fake"
 )
 
@@ -74,23 +74,19 @@ func leaping(path string) func() time.Duration {
 func contains(text []byte, part string) bool { return bytes.Contains(text, []byte(part)) }
 
 func runners() (*runner.Registry, error) {
-	shell, err := command.New(command.Config{
-		Name: "shell", Argv: []string{"sh", "-c", `eval "$PHONEBOOTH_GOAL"`}, Grace: 300 * time.Millisecond, TermGrace: 300 * time.Millisecond,
-	})
-	if err != nil {
-		return nil, err
-	}
 	pretend, err := fake.Registration("sim")
 	if err != nil {
 		return nil, err
 	}
-	echo, err := command.New(command.Config{Name: "echo", Argv: []string{"sh", "-c", `printf %s "$PHONEBOOTH_GOAL"`}})
-	if err != nil {
-		return nil, err
+	quick := runner.Ladder{Grace: 300 * time.Millisecond, TermGrace: 300 * time.Millisecond}
+	own := func(name string, argv ...string) runner.Registration {
+		return runner.Registration{Name: name, Fence: "process", Runner: runner.Program{Argv: argv, Stop: quick}}
 	}
-	missing, err := command.New(command.Config{Name: "missing", Argv: []string{"no-such-program-here"}})
 	g := &runner.Registry{}
-	return g, errors.Join(err, g.Register(pretend), g.Register(shell), g.Register(echo), g.Register(missing))
+	return g, errors.Join(
+		g.Register(pretend), g.Register(own("shell", "sh", "-c", `eval "$PHONEBOOTH_GOAL"`)),
+		g.Register(own("echo", "sh", "-c", `printf %s "$PHONEBOOTH_GOAL"`)), g.Register(own("missing", "no-such-program-here")),
+	)
 }
 
 // house is one host: its agent, its devices and the control plane that it talks to.
@@ -273,6 +269,12 @@ type logCall struct {
 	P             []byte
 }
 
+type artifactCall struct {
+	LeaseID, Name, SHA256 string
+	Size                  int64
+	Body                  []byte
+}
+
 func (s *scripted) serve(t *testing.T) string {
 	mux := http.NewServeMux()
 	handle(mux, "start", s.Start)
@@ -282,6 +284,9 @@ func (s *scripted) serve(t *testing.T) string {
 	handle(mux, "report", s.Report)
 	handle(mux, "log", func(ctx context.Context, c logCall) (v1.LogAnswer, error) {
 		return s.AppendLog(ctx, c.LeaseID, c.Name, c.Offset, c.P)
+	})
+	handle(mux, "artifact", func(ctx context.Context, c artifactCall) (struct{}, error) {
+		return struct{}{}, s.PutArtifact(ctx, c.LeaseID, c.Name, c.Size, c.SHA256, bytes.NewReader(c.Body))
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {
@@ -364,6 +369,15 @@ func (u remote) Report(ctx context.Context, r v1.ReportRequest) (v1.ReportAnswer
 
 func (u remote) AppendLog(ctx context.Context, leaseID, name string, offset int64, p []byte) (v1.LogAnswer, error) {
 	return ask[v1.LogAnswer](ctx, u, "log", logCall{leaseID, name, offset, p})
+}
+
+func (u remote) PutArtifact(ctx context.Context, leaseID, name string, size int64, sha256hex string, body io.Reader) error {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	_, err = ask[struct{}](ctx, u, "artifact", artifactCall{LeaseID: leaseID, Name: name, SHA256: sha256hex, Size: size, Body: text})
+	return err
 }
 
 // remoteAgent is an agent's whole process. It has one device.

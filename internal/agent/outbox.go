@@ -9,33 +9,41 @@ import (
 
 	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
+	"github.com/phonebooth-dev/phonebooth/internal/agent/mask"
 	"github.com/phonebooth-dev/phonebooth/internal/agent/spool"
 	"github.com/phonebooth-dev/phonebooth/runner"
 )
 
-// settle keeps the report of a lease and sends it. What is left of the log goes first, for a bounded time.
+// settle keeps the report of a lease and sends it. What is left of its logs and artifacts goes first, for a bounded time.
 func (a *Agent) settle(life context.Context, l *lease, report phonebooth.Report) {
-	l.log.finish()
-	a.awaitLog(life, l)
+	l.sending.finish()
+	a.awaitSending(life, l)
 	a.log.Info("attempt ended", append(l.task(), "outcome", report.Outcome, "code", report.Failure.Code)...)
-	p := &parcel{lease: l, request: requestOf(l.LeaseID, report)}
+	p := &parcel{lease: l, request: a.requestOf(l.LeaseID, report)}
 	a.keep(p)
 	a.deliveries.Go(func() { a.deliver(life, p) })
 }
 
-// awaitLog lets what is left of a log go before its report, for a bounded time.
-func (a *Agent) awaitLog(life context.Context, l *lease) {
-	if l.log != nil {
-		l.log.await(life, a.timing.of30(3*time.Second))
+// awaitSending lets what is left of an attempt's logs and artifacts go before its report, for a bounded time.
+func (a *Agent) awaitSending(life context.Context, l *lease) {
+	l.sending.await(life, a.timing.of30(3*time.Second))
+}
+
+// requestOf is the wire form of a report, without secrets and without what is filled in when it is sent.
+func (a *Agent) requestOf(leaseID string, r phonebooth.Report) v1.ReportRequest {
+	return v1.ReportRequest{
+		LeaseID: leaseID, Outcome: string(r.Outcome), Code: runner.Clean(codeWithout(a.mask, r.Failure.Code), 63),
+		Message: runner.Clean(a.mask.Text(r.Failure.Message), runner.MaxMessageBytes),
+		Result:  a.mask.JSON(r.Result), Runner: r.Runner, Fence: r.Fence,
 	}
 }
 
-// requestOf is the wire form of a report, but for what is filled in when it is sent.
-func requestOf(leaseID string, r phonebooth.Report) v1.ReportRequest {
-	return v1.ReportRequest{
-		LeaseID: leaseID, Outcome: string(r.Outcome), Code: runner.Clean(r.Failure.Code, 63), Message: runner.Clean(r.Failure.Message, runner.MaxMessageBytes),
-		Result: r.Result, Runner: r.Runner, Fence: r.Fence,
+// codeWithout is a code that holds no secret: one that does is no word that anybody knows.
+func codeWithout(m *mask.Mask, code string) string {
+	if m.Text(code) != code {
+		return "runner_failed"
 	}
+	return code
 }
 
 // parcel is one report on its way.
@@ -154,12 +162,10 @@ func (a *Agent) delivered(life context.Context, p *parcel, refusal error) {
 	a.removePlace(life, l)
 }
 
-// removePlace removes what an attempt left on the disk, when its log is up or given up. If the agent ends before that, the
-// next life goes on with the log.
+// removePlace removes what an attempt left on the disk, when its logs and artifacts are up or given up. If the agent
+// ends before that, the next life goes on with them.
 func (a *Agent) removePlace(life context.Context, l *lease) {
-	if l.log != nil {
-		l.log.await(life, logPatience)
-	}
+	l.sending.await(life, logPatience+a.timing.callTimeout())
 	if life.Err() == nil && l.dir != "" {
 		if err := os.RemoveAll(l.dir); err != nil {
 			a.log.Error("cannot remove a working directory", append(l.task(), "err", err)...)

@@ -1,13 +1,8 @@
 package agent
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
@@ -20,17 +15,22 @@ import (
 // launch runs one goal as a process of the chosen runner under a minder, and judges its end.
 func (a *Agent) launch(l *lease, chosen runner.Registration) runner.Execute {
 	return func(ctx context.Context, w runner.Work) runner.Ended {
+		secrets, err := a.secretsFor(chosen)
+		if err != nil {
+			return runner.Ended{Report: refused(err)}
+		}
 		command, err := chosen.Runner.Command(w)
 		if err != nil {
 			return runner.Ended{Report: refused(err)}
 		}
-		begun := beginning{Runner: chosen.Name, Log: l.log.size()}
-		place, err := a.prepare(l, w, begun)
-		if err != nil {
+		files, begun := stepOf(l.dir, w), beginning{Runner: chosen.Name, Label: w.Label(), Log: l.sending.log.size()}
+		if err := prepare(files, w, begun); err != nil {
 			a.noRoom("working directory", err)
 			return runner.Ended{Report: runner.GivenBack("try_again", "the host could not make the working directory")}
 		}
-		m, err := minder.Start(ctx, a.spec(l, chosen, w, place, command))
+		spec := a.spec(l, files, command)
+		spec.Env = runner.Environ(a.options.Environ, w, files.place(), command.Env, w.Env, secrets, l.reach().Env())
+		m, err := minder.Start(ctx, spec)
 		if err != nil {
 			if did := runner.DidOf(ctx); did != runner.Nothing {
 				return runner.Ended{Report: did.Report()}
@@ -38,52 +38,70 @@ func (a *Agent) launch(l *lease, chosen runner.Registration) runner.Execute {
 			a.noRoom("minder", err)
 			return runner.Ended{Report: runner.GivenBack("try_again", "the host could not start the runner")}
 		}
-		l.hold(m)
-		defer l.hold(nil)
-		unhook := context.AfterFunc(ctx, func() {
-			if runner.DidOf(ctx) == runner.Fenced {
-				m.Kill()
-			} else {
-				m.Stop()
-			}
-		})
-		exit, _ := m.Wait(context.WithoutCancel(ctx)) // which cannot end, so there is no error
-		unhook()
-		l.strays = append(l.strays, exit.Strays...)
-		a.log.Info("runner ended", append(l.task(), "cause", exit.Cause, "exit_code", exit.ExitCode, "signal", exit.Signal,
-			"stray_killed", exit.StrayKilled, "stray_left", exit.StrayLeft)...)
-		evidence := a.evidence(l, runner.DidOf(ctx), exit, place, chosen.Runner)
-		if evidence.Did == runner.Nothing && evidence.NotStarted == "" {
-			evidence.Gone = a.gone(ctx, l)
+		limits := &limits{
+			Limits: chosen.Limits, dir: spec.Dir, events: a.eventsOf(l, files, begun.Label), written: l.sending.log.size, now: a.now,
+			trouble: func(err error) { a.noRoom("events", err) },
 		}
-		return begun.ended(runner.Judge(evidence), exit, l.log.size())
+		did, exit := a.supervise(ctx, l, m, limits)
+		return a.conclude(ctx, l, files, begun, chosen, limits, did, exit)
 	}
 }
 
-// prepare makes the working directory for w, and writes down whose it is and how the work began.
-func (a *Agent) prepare(l *lease, w runner.Work, begun beginning) (runner.Place, error) {
-	place, err := runner.Prepare(placeOf(l.dir, w), w)
-	if err != nil {
-		return place, err
+// prepare makes the working directory for w, and writes down how the work began.
+func prepare(files stepFiles, w runner.Work, begun beginning) error {
+	if _, err := runner.Prepare(files.place().Dir, w); err != nil {
+		return err
 	}
-	text, err := json.Marshal(begun)
-	if err != nil {
-		return place, err
-	}
-	return place, errors.Join(os.WriteFile(begunPath(l.dir, w), text, 0o600), os.WriteFile(ownerPath(l.dir), []byte(l.LeaseID), 0o600))
+	return files.write(begun)
 }
 
-// beginning is what is written down of a program's start, for an agent that finds it ended.
-type beginning struct {
-	Runner string `json:"runner"`
-	Log    int64  `json:"log"` // how long the attempt's log was
+// supervise waits for the end of a program, and stops it when ctx ends or it goes beyond its limits. It returns what was done to it.
+func (a *Agent) supervise(ctx context.Context, l *lease, m *minder.Minder, limits *limits) (runner.Did, minder.Exit) {
+	l.hold(m)
+	defer l.hold(nil)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	unhook := context.AfterFunc(ctx, func() {
+		if runner.DidOf(ctx) == runner.Fenced {
+			m.Kill()
+		} else {
+			m.Stop()
+		}
+	})
+	watching, unwatch := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		limits.watch(watching, stop)
+	}()
+	exit, _ := m.Wait(context.WithoutCancel(ctx)) // which cannot end, so there is no error
+	unwatch()
+	<-watched
+	unhook()
+	l.strays = append(l.strays, exit.Strays...)
+	a.log.Info("runner ended", append(l.task(), "cause", exit.Cause, "exit_code", exit.ExitCode, "signal", exit.Signal,
+		"stray_killed", exit.StrayKilled, "stray_left", exit.StrayLeft)...)
+	return runner.DidOf(ctx), exit
 }
 
-// ended is the end of what began so. log is how long the attempt's log is now.
-func (b beginning) ended(report phonebooth.Report, exit minder.Exit, log int64) runner.Ended {
-	return runner.Ended{
-		Report: report, Log: runner.Section{Offset: b.Log, Bytes: max(log-b.Log, 0)}, Took: max(exit.Ended-exit.Started, 0),
+// conclude judges the end of a program, and takes in what it left.
+func (a *Agent) conclude(ctx context.Context, l *lease, files stepFiles, begun beginning, chosen runner.Registration, limits *limits, did runner.Did, exit minder.Exit) runner.Ended {
+	left := a.read(did, exit, files.place(), chosen.Runner, l.sending.log.section(begun.Log))
+	size := l.sending.log.size()
+	begun.End = &size
+	if err := files.write(begun); err != nil {
+		a.noRoom("end of a step", err)
 	}
+	if left.evidence.Did == did { // it may have ended by itself all the same
+		left.evidence.Limit = limits.exceeded
+	}
+	if left.evidence.Did == runner.Nothing && left.evidence.NotStarted == "" {
+		left.evidence.Gone = a.gone(ctx, l)
+	}
+	notes, found := a.gather(l, files, begun, chosen, limits.events)
+	l.sending.artifacts.add(files.place().Dir, found)
+	a.jot(l, append(left.notes, notes...))
+	return begun.ended(runner.Ended{Report: runner.Judge(left.evidence), Outputs: left.outputs}, exit, size)
 }
 
 // refused is the end of an attempt for which its runner has no command.
@@ -94,27 +112,11 @@ func refused(err error) phonebooth.Report {
 	return runner.Failed("runner_misconfigured", "the runner has no command for this task")
 }
 
-const exitFile = "exit.json"
-
-// The files of one step of an attempt. Step 0 is a whole task.
-func stepDir(dir string, w runner.Work) string {
-	return filepath.Join(dir, fmt.Sprintf("step-%d.%d", w.Step, w.Try))
-}
-func placeOf(dir string, w runner.Work) string   { return filepath.Join(stepDir(dir, w), "place") }
-func exitPath(dir string, w runner.Work) string  { return filepath.Join(stepDir(dir, w), exitFile) }
-func begunPath(dir string, w runner.Work) string { return filepath.Join(stepDir(dir, w), "begun.json") }
-func logPath(dir string) string                  { return filepath.Join(dir, "log") }
-
-// ownerPath is the file that says whose log it is. The directory is there as long as something of the log may have to be sent,
-// which is longer than the journal remembers the lease and the spool its report.
-func ownerPath(dir string) string { return filepath.Join(dir, "lease") }
-
-// spec is what the minder is told.
-func (a *Agent) spec(l *lease, chosen runner.Registration, w runner.Work, place runner.Place, command runner.Command) minder.Spec {
+// spec is what the minder is told, but for the environment.
+func (a *Agent) spec(l *lease, files stepFiles, command runner.Command) minder.Spec {
 	ladder := command.Stop.WithDefaults()
 	return minder.Spec{
-		Argv: command.Argv, Dir: place.Dir, Env: runner.Environ(a.options.Environ, w, place, command.Env, w.Env, l.reach().Env()),
-		LogPath: logPath(l.dir), ExitPath: exitPath(l.dir, w), Cookie: l.cookie, Lock: l.lock.file,
+		Argv: command.Argv, Dir: files.place().Dir, LogPath: logPath(l.dir), ExitPath: files.exit(), Cookie: l.cookie, Lock: l.lock.file,
 		Deadline: l.fence(), Ladder: minder.Ladder{First: ladder.First, Grace: ladder.Grace, TermGrace: ladder.TermGrace},
 		Journal: func(r minder.Record) error {
 			return a.journal.Update(l.LeaseID, func(e *journal.Entry) {
@@ -123,33 +125,6 @@ func (a *Agent) spec(l *lease, chosen runner.Registration, w runner.Work, place 
 		},
 		Command: a.options.Minder, Now: a.now,
 	}
-}
-
-// evidence is what an exit and the files around it say. did is what the agent had done; it counts only when the program had
-// not ended by itself before.
-func (a *Agent) evidence(l *lease, did runner.Did, exit minder.Exit, place runner.Place, r runner.Runner) runner.Evidence {
-	e := runner.Evidence{Exit: runner.Exit{Code: exit.ExitCode, Signal: exit.Signal}}
-	switch exit.Cause {
-	case minder.Exited:
-	case minder.StartFailed:
-		e.NotStarted = exit.Detail
-		return e
-	case minder.Signaled, minder.MinderLost:
-		e.Exit.Signal, e.Did = cmp.Or(exit.Signal, "SIGKILL"), did
-	case minder.AgentGone:
-		e.Did = cmp.Or(did, runner.Restarted)
-	default: // at the deadline, stopped or killed
-		e.Did = cmp.Or(did, runner.Fenced)
-	}
-	result, err := runner.ReadResult(place.Result)
-	if err != nil {
-		a.log.Warn("the runner left no valid result", append(l.task(), "err", err)...)
-	}
-	e.Result = result
-	if parsed, ok := r.Parse(runner.End{Exit: e.Exit, Place: place}); ok {
-		e.Parsed = &parsed
-	}
-	return e
 }
 
 // probeLimit bounds the question whether a device is still there.

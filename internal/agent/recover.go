@@ -18,7 +18,7 @@ import (
 )
 
 // recover ends what a former life left: it kills, and writes reports. Nothing of it needs the control plane. It returns a
-// parcel for every report that is to be sent, and the leases of which nothing is left but a log. When ctx ends the agent is
+// parcel for every report that is to be sent, and the leases of which nothing is left but what is to be sent. When ctx ends the agent is
 // stopping; what is begun is done all the same.
 func (a *Agent) recover(ctx, life context.Context) (parcels []*parcel, logs []*lease) {
 	if len(a.journal.Quarantined()) > 0 {
@@ -46,7 +46,7 @@ func (a *Agent) recover(ctx, life context.Context) (parcels []*parcel, logs []*l
 	}
 	for _, l := range left {
 		if !sent[l.LeaseID] {
-			p := &parcel{lease: l.lease, request: requestOf(l.LeaseID, a.outcomeOf(life, l))}
+			p := &parcel{lease: l.lease, request: a.requestOf(l.LeaseID, a.outcomeOf(life, l))}
 			a.keep(p)
 			parcels = append(parcels, p)
 		} else {
@@ -123,13 +123,9 @@ func (a *Agent) killLeftover(ctx context.Context, e journal.Entry) *leftover {
 
 // straysIn lists what the minders of an attempt could not kill.
 func straysIn(dir string) []minder.Record {
-	steps, err := os.ReadDir(dir)
-	if err != nil {
-		return nil // it had not come so far
-	}
 	var strays []minder.Record
-	for _, step := range steps {
-		if exit, err := minder.ReadExit(filepath.Join(dir, step.Name(), exitFile)); err == nil {
+	for _, step := range stepsIn(dir) {
+		if exit, err := minder.ReadExit(step.exit()); err == nil {
 			strays = append(strays, exit.Strays...)
 		}
 	}
@@ -163,22 +159,51 @@ func (a *Agent) outcomeOf(ctx context.Context, l *leftover) phonebooth.Report {
 		return runner.Restarted.Report()
 	}
 	return a.dispatch(ctx, l.Assignment, workOf(l.Assignment), func(ctx context.Context, w runner.Work) runner.Ended {
-		var begun beginning
-		text, err := os.ReadFile(begunPath(l.dir, w))
-		exit, missing := minder.ReadExit(exitPath(l.dir, w))
-		if errors.Join(err, missing, json.Unmarshal(text, &begun)) != nil {
+		files := stepOf(l.dir, w)
+		begun, err := files.begun()
+		exit, missing := minder.ReadExit(files.exit())
+		if errors.Join(err, missing) != nil {
 			return runner.Ended{Report: runner.Restarted.Report()}
 		}
 		chosen, known := a.runners.Lookup(begun.Runner)
 		if !known {
 			return runner.Ended{Report: runner.Restarted.Report()}
 		}
-		read := func(context.Context, runner.Work) runner.Ended {
-			place := runner.PlaceAt(placeOf(l.dir, w))
-			return begun.ended(runner.Judge(a.evidence(l.lease, runner.Nothing, exit, place, chosen.Runner)), exit, begun.Log)
-		}
+		read := func(context.Context, runner.Work) runner.Ended { return a.reread(l.lease, files, begun, exit, chosen) }
 		return runner.Named(read, chosen)(ctx, w)
 	})
+}
+
+// reread is the end of a program that ended under a former life, which may or may not have come to judge it.
+func (a *Agent) reread(l *lease, files stepFiles, begun beginning, exit minder.Exit, chosen runner.Registration) runner.Ended {
+	log := sectionAt(logPath(l.dir), begun.Log)
+	end := begun.Log
+	switch {
+	case begun.End != nil:
+		end = *begun.End
+		log.shorten(end - begun.Log)
+	case log != nil:
+		end += log.Size()
+	}
+	left := a.read(runner.Nothing, exit, files.place(), chosen.Runner, log)
+	if begun.End == nil {
+		a.jot(l, left.notes)
+	}
+	return begun.ended(runner.Ended{Report: runner.Judge(left.evidence), Outputs: left.outputs}, exit, end)
+}
+
+// regather takes in what is to be sent of the steps of a former life, as far as that had not come to it.
+func (a *Agent) regather(l *lease) {
+	for _, files := range stepsIn(l.dir) {
+		begun, err := files.begun()
+		if err != nil {
+			continue // nothing was started
+		}
+		chosen, _ := a.runners.Lookup(begun.Runner)
+		notes, found := a.gather(l, files, begun, chosen, a.eventsOf(l, files, begun.Label))
+		a.jot(l, notes)
+		l.sending.artifacts.add(files.place().Dir, found)
+	}
 }
 
 // lonePlaces finds the working directories that no journal entry leads to: each by the lease whose log may be in it. Those
@@ -212,7 +237,7 @@ func (a *Agent) lonePlaces(left []*leftover) map[string]string {
 func (a *Agent) resume(ctx, life context.Context, parcels []*parcel, held []v1.HeldLease) bool {
 	for _, h := range held {
 		if a.leases.find(h.LeaseID) == nil {
-			p := &parcel{lease: strange(h), request: requestOf(h.LeaseID, runner.Restarted.Report())}
+			p := &parcel{lease: strange(h), request: a.requestOf(h.LeaseID, runner.Restarted.Report())}
 			a.leases.add(p.lease)
 			a.keep(p)
 			parcels = append(parcels, p)
@@ -223,7 +248,7 @@ func (a *Agent) resume(ctx, life context.Context, parcels []*parcel, held []v1.H
 		p.answered = make(chan struct{})
 		waits = append(waits, p.answered)
 		a.deliveries.Go(func() {
-			a.awaitLog(life, p.lease)
+			a.awaitSending(life, p.lease)
 			a.deliver(life, p)
 		})
 	}
@@ -239,12 +264,13 @@ func (a *Agent) resume(ctx, life context.Context, parcels []*parcel, held []v1.H
 	return true
 }
 
-// comeBack takes up what is left to do for a lease of a former life beside its report: its log, and its device if that could
-// not be freed. It comes before the first inventory, which must not call such a device ready.
+// comeBack takes up what is left to do for a lease of a former life beside its report: its logs and artifacts, and its device
+// if that could not be freed. It comes before the first inventory, which must not call such a device ready.
 func (a *Agent) comeBack(life context.Context, l *lease) {
 	if l.dir != "" {
-		l.log = a.startUpload(life, l)
-		l.log.finish()
+		l.sending = a.startSending(life, l)
+		a.regather(l)
+		l.sending.finish()
 	}
 	if !l.hands {
 		return

@@ -2,8 +2,11 @@ package agent_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +26,8 @@ type scripted struct {
 	mu          sync.Mutex
 	next        chan struct{} // closed with each change
 	down        bool
-	deaf        bool      // to logs
+	deaf        bool      // to logs and artifacts
+	tooLarge    int64     // artifacts of more bytes are refused; 0: none are
 	removed     time.Time // from the pool; zero: not
 	incarnation int64
 	startID     string
@@ -49,7 +53,10 @@ type held struct {
 	renewals int
 	report   *v1.ReportRequest
 	late     *v1.ReportRequest
-	log      []byte
+	log      []byte // what the runner wrote
+	device   []byte
+	events   []byte
+	files    map[string]string // artifacts by name
 }
 
 var errDown = errors.New("no route to the control plane")
@@ -369,7 +376,7 @@ func (s *scripted) Report(_ context.Context, r v1.ReportRequest) (v1.ReportAnswe
 	return v1.ReportAnswer{}, nil
 }
 
-func (s *scripted) AppendLog(_ context.Context, leaseID, _ string, offset int64, p []byte) (v1.LogAnswer, error) {
+func (s *scripted) AppendLog(_ context.Context, leaseID, name string, offset int64, p []byte) (v1.LogAnswer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.enter("log"); err != nil {
@@ -379,13 +386,42 @@ func (s *scripted) AppendLog(_ context.Context, leaseID, _ string, offset int64,
 		return v1.LogAnswer{}, errDown
 	}
 	h := s.leases[leaseID]
-	have := int64(len(h.log))
+	log := map[string]*[]byte{v1.LogRunner: &h.log, v1.LogDevice: &h.device, v1.LogEvents: &h.events}[name]
+	have := int64(len(*log))
 	if offset > have {
 		return v1.LogAnswer{}, phonebooth.Errorf(phonebooth.Conflict, "log_gap", "gap").With("next", strconv.FormatInt(have, 10))
 	}
 	if end := offset + int64(len(p)); end > have {
-		h.log = append(h.log, p[have-offset:]...)
+		*log = append(*log, p[have-offset:]...)
 	}
 	s.changed()
-	return v1.LogAnswer{Next: int64(len(h.log))}, nil
+	return v1.LogAnswer{Next: int64(len(*log))}, nil
+}
+
+func (s *scripted) PutArtifact(_ context.Context, leaseID, name string, size int64, sha256hex string, body io.Reader) error {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter("artifact"); err != nil {
+		return err
+	}
+	if s.deaf {
+		return errDown
+	}
+	if sum := sha256.Sum256(text); int64(len(text)) != size || hex.EncodeToString(sum[:]) != sha256hex {
+		return phonebooth.Errorf(phonebooth.Invalid, "invalid", "not the bytes that were announced")
+	}
+	if s.tooLarge > 0 && size > s.tooLarge {
+		return phonebooth.Errorf(phonebooth.TooLarge, "too_large", "too large")
+	}
+	h := s.leases[leaseID]
+	if h.files == nil {
+		h.files = map[string]string{}
+	}
+	h.files[name] = string(text)
+	s.changed()
+	return nil
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"io"
 
 	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
@@ -17,6 +18,7 @@ type Server interface {
 	Renew(ctx context.Context, r v1.RenewalRequest) (v1.RenewalAnswer, error)
 	Report(ctx context.Context, r v1.ReportRequest) (v1.ReportAnswer, error)
 	AppendLog(ctx context.Context, leaseID, name string, offset int64, p []byte) (v1.LogAnswer, error)
+	PutArtifact(ctx context.Context, leaseID, name string, size int64, sha256hex string, body io.Reader) error
 }
 
 // ErrSuperseded is the end of an agent whose host is run by another one now. It has cut and killed everything.

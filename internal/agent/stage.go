@@ -75,12 +75,18 @@ const (
 // opened gives the lease access to its device, and cuts it as soon as the run has ended.
 func (a *Agent) opened(next stage) stage {
 	return func(ctx context.Context, l *lease) phonebooth.Report {
+		if err := l.furnish(); err != nil {
+			a.noRoom("working directory", err)
+			return runner.GivenBack("try_again", "the host could not make the working directory")
+		}
 		l.touched = true
 		a.pool.handle(l.key(), func(h *lifecycle.Hands) { h.Gate = true })
+		passed := &deviceLog{path: devicePath(l.dir), mask: a.mask}
+		defer passed.close()
 		opening, cancel := context.WithTimeout(ctx, openLimit)
 		defer cancel()
 		access, err := a.bridges[l.device.bridge].Open(opening, l.device.seen.Key, bridge.Lease{
-			MayDrive: func() bool { return l.mayDrive(a.now()) }, Env: []string{minder.CookieVar + "=" + l.cookie},
+			MayDrive: func() bool { return l.mayDrive(a.now()) }, Log: passed, Env: []string{minder.CookieVar + "=" + l.cookie},
 		})
 		switch did := runner.DidOf(ctx); {
 		case err == nil:

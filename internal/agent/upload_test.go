@@ -38,13 +38,13 @@ func written(t *testing.T, s *shelf, limit int64) (*os.File, *upload) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = file.Close() })
-	return file, &upload{server: s, path: path, limit: limit}
+	return file, &upload{server: s, logFile: logFile{path: path, limit: limit}}
 }
 
 func drain(t *testing.T, u *upload) {
 	t.Helper()
 	for {
-		sent, err := u.step(t.Context(), time.Minute)
+		sent, err := u.step(t.Context(), time.Minute, true)
 		if err != nil {
 			t.Fatal(err)
 		}

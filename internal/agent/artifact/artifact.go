@@ -231,3 +231,24 @@ func Size(n int64) string {
 	}
 	return fmt.Sprintf("%d bytes", n)
 }
+
+// Remove removes a file that Collect listed: it was sent.
+func Remove(dir string, f File) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("open the working directory: %w", err)
+	}
+	defer root.Close()
+	return root.Remove(f.Path)
+}
+
+// Sent reports whether a file that Collect listed was removed since.
+func Sent(dir string, f File) bool {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer root.Close()
+	_, err = root.Lstat(f.Path)
+	return errors.Is(err, fs.ErrNotExist)
+}
