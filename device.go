@@ -58,7 +58,8 @@ type Device struct {
 	Hold       Hold
 	HoldReason string
 	HoldSince  time.Time
-	Streak     int // quick infrastructure failures in a row
+	Streak     int      // quick infrastructure failures in a row
+	Trail      []string // the attempts that the streak is made of, for people: the newest last
 
 	RegisteredAt time.Time
 	Rev          int64

@@ -71,13 +71,16 @@ type Sighting struct {
 	Condition  string            `json:"condition" minLength:"1" maxLength:"63"`
 	Reason     string            `json:"reason,omitempty" maxLength:"1024"`
 	Confirm    int64             `json:"confirm,omitempty" doc:"the number that the last answer asked to repeat for this device"`
+	Probed     int64             `json:"probed,omitempty" doc:"the number of the probe that the last answer asked for, once the device has passed it"`
 }
 
 // InventoryAnswer tells the ids of the devices, and which of them are unconfirmed: those come back only by a sighting that
-// repeats the number, so the agent sends another inventory at once.
+// repeats the number, so the agent sends another inventory at once. Devices in quarantine are to be probed once they have been
+// left alone for a while; a sighting that repeats the probe's number ends the quarantine.
 type InventoryAnswer struct {
 	DeviceIDs map[string]string `json:"device_ids" doc:"by key"`
 	Confirm   map[string]int64  `json:"confirm,omitempty" doc:"by key"`
+	Probe     map[string]int64  `json:"probe,omitempty" doc:"by key: quarantined devices to be probed now"`
 	Draining  bool              `json:"draining"`
 }
 

@@ -97,10 +97,11 @@ func (c *Control) Start(ctx context.Context, by Caller, id phonebooth.HostID, re
 }
 
 // InventoryAnswer is what a host must know after its inventory: the ids of its devices by key, and the numbers that
-// unconfirmed ones must be repeated with.
+// unconfirmed ones must be repeated with, and those that quarantined ones are to be probed under.
 type InventoryAnswer struct {
 	DeviceIDs map[string]phonebooth.DeviceID
 	Confirm   map[string]int64
+	Probe     map[string]int64
 	Draining  bool
 }
 
@@ -113,7 +114,7 @@ func (c *Control) Inventory(ctx context.Context, by Caller, id phonebooth.HostID
 	v := verb("inventory", by)
 	v.Keys = fixed(store.Keys{Hosts: []phonebooth.HostID{id}, HostDevices: []phonebooth.HostID{id}})
 	v.Decide = func(view ledger.View) (lifecycle.Change, error) {
-		out = InventoryAnswer{DeviceIDs: map[string]phonebooth.DeviceID{}, Confirm: map[string]int64{}}
+		out = InventoryAnswer{DeviceIDs: map[string]phonebooth.DeviceID{}, Confirm: map[string]int64{}, Probe: map[string]int64{}}
 		h, ok := view.Hosts[id]
 		if !ok {
 			return lifecycle.Change{}, unknownHost()
@@ -135,6 +136,11 @@ func (c *Control) Inventory(ctx context.Context, by Caller, id phonebooth.HostID
 				out.Confirm[d.Key] = d.Confirm
 			} else {
 				delete(out.Confirm, d.Key)
+			}
+			if n := lifecycle.ProbeAsked(d, c.opts.Policy, view.Now); n != 0 {
+				out.Probe[d.Key] = n
+			} else {
+				delete(out.Probe, d.Key)
 			}
 		}
 		return change, nil

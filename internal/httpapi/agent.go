@@ -68,7 +68,7 @@ func (s *Server) inventory(ctx context.Context, in *inventoryInput) (*inventoryO
 		}
 		seen = append(seen, lifecycle.Sighting{
 			Key: d.Key, Name: d.Name, DriverType: d.DriverType, Tags: d.Tags, Runners: d.Runners, Fence: d.Fence,
-			Attributes: d.Attributes, Condition: phonebooth.Condition(d.Condition), Reason: d.Reason, Confirm: d.Confirm,
+			Attributes: d.Attributes, Condition: phonebooth.Condition(d.Condition), Reason: d.Reason, Confirm: d.Confirm, Probed: d.Probed,
 		})
 	}
 	word := phonebooth.Word{Incarnation: in.Body.Incarnation, Seq: in.Body.Seq}
@@ -77,7 +77,7 @@ func (s *Server) inventory(ctx context.Context, in *inventoryInput) (*inventoryO
 		return nil, err
 	}
 	out := &inventoryOutput{Body: v1.InventoryAnswer{
-		DeviceIDs: map[string]string{}, Confirm: answer.Confirm, Draining: answer.Draining,
+		DeviceIDs: map[string]string{}, Confirm: answer.Confirm, Probe: answer.Probe, Draining: answer.Draining,
 	}}
 	for key, id := range answer.DeviceIDs {
 		out.Body.DeviceIDs[key] = string(id)

@@ -133,16 +133,9 @@ func (c *Change) deviceAfter(l Live, report phonebooth.Report, word DeviceWord, 
 		d.Word = word.Word
 	}
 	quick := now.Sub(l.Attempt.DispatchedAt) <= policy.Quick()
-	switch {
-	case report.Outcome == phonebooth.OutcomeAbandoned && infrastructure[report.Failure.Code] && quick:
-		d.Streak++
-	case report.Outcome == phonebooth.OutcomeDone || report.Outcome == phonebooth.OutcomeFailed:
-		d.Streak = 0
-	}
-	if d.Streak >= QuarantineStreak && d.Hold == phonebooth.NoHold {
-		d.Hold, d.HoldSince = phonebooth.Quarantined, now
-		d.HoldReason = "three attempts in a row ended quickly, the last with " + report.Failure.Code
-		c.deviceEvent(phonebooth.DeviceHeld, d, phonebooth.EventDetail{Hold: d.Hold, Reason: d.HoldReason})
+	countStreak(&d, l.Attempt, report, quick)
+	if d.Streak > l.Device.Streak {
+		c.quarantine(&d, now)
 	}
 	if changed {
 		c.deviceEvent(phonebooth.DeviceChanged, d, phonebooth.EventDetail{Condition: d.Condition, Reason: d.ConditionReason})

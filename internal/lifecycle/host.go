@@ -113,13 +113,13 @@ func Cordon(d phonebooth.Device, reason string, now time.Time) Change {
 	return c
 }
 
-// Uncordon ends any hold on d and forgets its streak.
+// Uncordon ends any hold on d, a quarantine as well, and forgets its streak.
 func Uncordon(d phonebooth.Device) Change {
 	var c Change
 	if d.Hold == phonebooth.NoHold {
 		return c
 	}
-	d.Hold, d.HoldReason, d.HoldSince, d.Streak = phonebooth.NoHold, "", time.Time{}, 0
+	d.Hold, d.HoldReason, d.HoldSince, d.Streak, d.Trail = phonebooth.NoHold, "", time.Time{}, 0, nil
 	c.device(d)
 	c.deviceEvent(phonebooth.DeviceUnheld, d, phonebooth.EventDetail{Hold: d.Hold})
 	return c

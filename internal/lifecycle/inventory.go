@@ -20,6 +20,7 @@ type Sighting struct {
 	Condition  phonebooth.Condition
 	Reason     string
 	Confirm    int64 // what the last answer asked to repeat for it, else 0
+	Probed     int64 // the number of the probe that it has passed, see ProbeAsked; else 0
 }
 
 // Inventory is a host's full list of devices, and its heartbeat. known are all devices that the control plane has of the host.
@@ -86,9 +87,12 @@ func (c *Change) resight(d phonebooth.Device, word phonebooth.Word, s Sighting, 
 		return
 	}
 	changed := describe(&d, s)
-	if setCondition(&d, s.Condition, s.Reason, now) || changed {
+	changed = setCondition(&d, s.Condition, s.Reason, now) || changed
+	if passed := c.passProbe(&d, s); passed || changed {
 		d.Word, d.Confirm = word, 0
 		c.device(d)
+	}
+	if changed {
 		c.deviceEvent(phonebooth.DeviceChanged, d, phonebooth.EventDetail{Condition: d.Condition, Reason: d.ConditionReason})
 	}
 }

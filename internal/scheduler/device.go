@@ -59,7 +59,7 @@ func (x *index) putDevice(row phonebooth.Device) {
 func sameKind(a, b phonebooth.Device) bool {
 	for _, d := range []*phonebooth.Device{&a, &b} {
 		d.Condition, d.ConditionReason, d.ConditionSince, d.Word, d.Confirm = "", "", time.Time{}, phonebooth.Word{}, 0
-		d.Hold, d.HoldReason, d.HoldSince, d.Streak, d.Rev = "", "", time.Time{}, 0, 0
+		d.Hold, d.HoldReason, d.HoldSince, d.Streak, d.Trail, d.Rev = "", "", time.Time{}, 0, nil, 0
 	}
 	return reflect.DeepEqual(a, b)
 }

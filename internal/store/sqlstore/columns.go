@@ -62,6 +62,7 @@ func deviceColumns(d *phonebooth.Device) []column {
 		{"hold_reason", changes, text(&d.HoldReason)},
 		{"hold_since", changes, at(&d.HoldSince)},
 		{"streak", changes, number(&d.Streak)},
+		{"trail", changes, list(&d.Trail)},
 		{"registered_at", fixed, at(&d.RegisteredAt)},
 		{"rev", changes, number(&d.Rev)},
 	}

@@ -194,7 +194,7 @@ func fullDevice() phonebooth.Device {
 		Runners: []string{"fake", "adb-shell"}, Fence: "gate", Attributes: map[string]string{"model": "Pixel <7>", "": "x"},
 		Condition: phonebooth.Unconfirmed, ConditionReason: "its lease expired", ConditionSince: after(time.Second),
 		Word: phonebooth.Word{Incarnation: 3, Seq: 12}, Confirm: 8, Hold: phonebooth.Quarantined, HoldReason: "three in a row",
-		HoldSince: after(2 * time.Second), Streak: 3, RegisteredAt: base, Rev: 8,
+		HoldSince: after(2 * time.Second), Streak: 3, Trail: []string{"task_1 attempt 1 device_lost"}, RegisteredAt: base, Rev: 8,
 	}
 }
 
