@@ -26,7 +26,7 @@ type submission struct {
 	priority, maxAttempts    int
 	timeout, queueTimeout    time.Duration
 	key                      string
-	wait, follow             bool
+	wait, follow, dryRun     bool
 	out                      *format
 }
 
@@ -65,6 +65,7 @@ func (s *submission) flags(cmd *cobra.Command) {
 	f.StringVar(&s.key, "idempotency-key", "", "a second submission under the same key is the same task (default: a new key)")
 	f.BoolVar(&s.wait, "wait", false, "wait until the task has ended")
 	f.BoolVar(&s.follow, "follow", false, "wait, and print what the runner writes")
+	f.BoolVar(&s.dryRun, "dry-run", false, "submit nothing: check it, and say where it would start or what it would wait for")
 }
 
 // request checks the flags and makes the request of them.
@@ -82,6 +83,8 @@ func (s *submission) request(cmd *cobra.Command) (v1.TaskRequest, error) {
 		return r, usage(cmd, "give exactly one of --goal, --goal-file and --workflow")
 	case s.follow && *s.out == formatJSON:
 		return r, usage(cmd, "--follow prints the log where -o json prints the task: use --wait with -o json")
+	case s.dryRun && (s.wait || s.follow):
+		return r, usage(cmd, "--dry-run submits nothing that could be waited for: leave out --wait and --follow")
 	case given("idempotency-key") && phonebooth.ValidIdempotencyKey(s.key) != nil:
 		return r, usage(cmd, "an idempotency key is 1 to %d printable characters without spaces", phonebooth.MaxKeyBytes)
 	case given("max-attempts") && s.maxAttempts < 1:
@@ -154,6 +157,9 @@ func (p *program) runSubmit(cmd *cobra.Command, s *submission) error {
 	}
 	if r.Constraints.HostID, err = hostID(ctx, cmd, c, s.host); err != nil {
 		return err
+	}
+	if s.dryRun {
+		return dryRun(cmd, c, *s.out, r)
 	}
 	if s.key == "" {
 		s.key = client.NewKey()

@@ -15,7 +15,7 @@ func (p *program) task() *cobra.Command {
 	return group(&cobra.Command{
 		Use: "task", Short: "See tasks, their attempts, logs and files, and cancel them",
 		Example: "phonebooth task list --status queued,dispatched\nphonebooth task get TASK\nphonebooth task cancel TASK",
-	}, p.taskList(), p.taskShow(), p.taskLog(), p.taskArtifacts(), p.taskCancel(), p.taskAttempts())
+	}, p.taskList(), p.taskShow(), p.taskLog(), p.taskExplain(), p.taskArtifacts(), p.taskCancel(), p.taskAttempts())
 }
 
 // asked is what a task asks for, in a few words: its goal or its workflow.

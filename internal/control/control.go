@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 	"github.com/phonebooth-dev/phonebooth/internal/blob"
 	"github.com/phonebooth-dev/phonebooth/internal/boottime"
 	"github.com/phonebooth-dev/phonebooth/internal/ledger"
@@ -32,6 +33,8 @@ type Caller struct {
 type Options struct {
 	Policy        lifecycle.Policy // zero: NewPolicy(DefaultTTL)
 	MaxQueueDepth int              // 0: 1,000,000
+	// Waits is the scheduler's word on a queued task, or on one that is not submitted; without it neither can be explained.
+	Waits func(ctx context.Context, t phonebooth.Task) (v1.Wait, error)
 	// Steady is the clock that parked requests are measured by; nil: the machine's boot clock.
 	Steady func() time.Duration
 	// ObserveRenewal is told how much of a lease was left when it was renewed. May be nil.

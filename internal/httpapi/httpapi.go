@@ -21,6 +21,7 @@ import (
 // Control is the set of use cases that the API offers: [control.Control].
 type Control interface {
 	Tasks
+	Explanations
 	Pool
 	Workflows
 	Feed
@@ -138,6 +139,7 @@ func New(c Control, tokens Tokens, record Record, opts Options) *Server {
 // register adds every call. The order is that of the documentation.
 func (s *Server) register() {
 	s.registerTasks()
+	s.registerExplanations()
 	s.registerLog()
 	s.registerArtifacts()
 	s.registerDevices()

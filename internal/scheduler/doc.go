@@ -17,9 +17,10 @@
 //  4. A planned task and its device are out of all other plans until the placement is answered.
 //  5. A row replaces an older one only. Reservations have no revision of their own and go by the position of the change.
 //  6. At intervals the index is compared with the store. A difference is repaired and reported: it is a fault of ours.
+//  7. [Scheduler.Explain] says why a task waits: it asks the same two judges and the same strategy, and reads the same lanes.
 //
-// It does not write, does not know leases (it draws their ids), and does not explain why a task waits.
+// It does not write, and does not know leases (it draws their ids).
 //
-// Apply and the reading methods may be called at any time from any goroutine. Run is called once and owns every goroutine
-// that the package starts. The strategy is called from Run alone.
+// Apply, Explain and the reading methods may be called at any time from any goroutine. Run is called once and owns every
+// goroutine that the package starts. The strategy is called from Run and from Explain, at the same time too.
 package scheduler

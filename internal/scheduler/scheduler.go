@@ -22,6 +22,8 @@ type Scheduler struct {
 	calls   sync.WaitGroup
 	answers chan answer
 
+	loaded chan struct{} // closed when the index has been read from the store
+
 	mu    sync.RWMutex // Run writes index under it; the reading methods read
 	index *index
 
@@ -35,6 +37,7 @@ func New(reader Reader, place Place, s strategy.Strategy, name string, opts Opti
 	return &Scheduler{
 		reader: reader, place: place, strategy: s, name: name, opts: opts.withDefaults(),
 		feed: newFeed(), answers: make(chan answer), compared: make(chan *store.Snapshot), index: newIndex(s.Rank),
+		loaded: make(chan struct{}),
 	}
 }
 
@@ -109,8 +112,9 @@ func (s *Scheduler) start(ctx context.Context) bool {
 		snapshot, err := s.reader.Snapshot(ctx)
 		if err == nil {
 			s.mu.Lock()
-			defer s.mu.Unlock()
 			s.index.load(snapshot)
+			s.mu.Unlock()
+			close(s.loaded)
 			return true
 		}
 		if ctx.Err() != nil {

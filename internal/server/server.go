@@ -21,6 +21,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/phonebooth-dev/phonebooth"
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 	"github.com/phonebooth-dev/phonebooth/internal/auth"
 	"github.com/phonebooth-dev/phonebooth/internal/blob"
 	"github.com/phonebooth-dev/phonebooth/internal/config"
@@ -134,6 +136,7 @@ func (s *Server) assemble(policy lifecycle.Policy, strat strategy.Strategy) {
 	s.control = control.New(s.store, s.ledger, s.logs, control.Options{
 		Policy: policy, MaxQueueDepth: s.cfg.MaxQueueDepth,
 		ObserveRenewal: metrics.LeaseRenewed, ObserveLost: metrics.LeaseLost,
+		Waits: func(ctx context.Context, t phonebooth.Task) (v1.Wait, error) { return s.scheduler.Explain(ctx, t) },
 	})
 	s.scheduler = scheduler.New(s.store, s.control.Place, strat, s.cfg.Strategy, scheduler.Options{
 		CompareEvery: s.cfg.CompareEvery, Log: s.cfg.Log,
