@@ -69,7 +69,7 @@ func TestWhatNeedsNoToken(t *testing.T) {
 	f := newScripted()
 	r := newRig(t, f)
 	for path, want := range map[string]string{
-		"/v1/version": `{"version":"1.2.3","api":"v1"}`, "/healthz": "", "/readyz": "", "/metrics": "phonebooth_queue_depth 0",
+		"/v1/version": `{"version":"1.2.3","api":"v1","now":"`, "/healthz": "", "/readyz": "", "/metrics": "phonebooth_queue_depth 0",
 		"/openapi.json": `"openapi":"3.1.0"`,
 	} {
 		a := r.ask(t, "GET", path, "", "Authorization: ")
