@@ -81,3 +81,9 @@ type Access interface {
 	// an error Close is called again later.
 	Close(ctx context.Context) error
 }
+
+// Unfit is an error that says, for people and in a few words, why a device cannot be given to the next lease: "its shell does
+// not answer". It may stand anywhere in an error's chain.
+type Unfit string
+
+func (u Unfit) Error() string { return string(u) }

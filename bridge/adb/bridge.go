@@ -11,7 +11,10 @@
 // and reverses are the gate's own. A cut closes all of it; a lease that may not drive passes nothing. It guards
 // against mistakes, not against malice: a program that talks to the real server itself is not kept from it.
 //
-// Between leases only the ports of the device that a gate opened are closed.
+// After a lease the device is put back: what was started on it through adb is ended, ports that the gate opened are closed, the
+// keyboard is the one that it was, what was instrumented is stopped, and the home screen is shown. Nothing is uninstalled.
+// Then it must answer, have booted, and have room. How it was before the lease lies on the device itself until that has
+// worked: so a lease that nobody could clean up after is cleaned up after before the next one, on whichever host.
 //
 // An adb server that is away is started, unless Options says otherwise; none is ever ended.
 package adb
@@ -45,10 +48,12 @@ type Options struct {
 type Bridge struct {
 	client *wire.Client
 
-	mu     sync.Mutex
-	phones []phone
-	listed []wire.Device // every transport of the server
-	opened map[*access]bool
+	mu       sync.Mutex
+	phones   []phone
+	listed   []wire.Device // every transport of the server
+	opened   map[*access]bool
+	released map[string]bool // devices that leases have left since they were last looked at, by key
+	freed    chan struct{}   // gets a token when one has
 }
 
 // New makes the bridge to an adb server. It does not connect.
@@ -61,7 +66,7 @@ func New(o Options) (*Bridge, error) {
 		return nil, err
 	}
 	o.Adb.StartMissing = !o.NoStart
-	return &Bridge{client: wire.New(address, o.Adb), opened: map[*access]bool{}}, nil
+	return &Bridge{client: wire.New(address, o.Adb), opened: map[*access]bool{}, released: map[string]bool{}, freed: make(chan struct{}, 1)}, nil
 }
 
 // Open makes a bridge of settings: server, HOST:PORT of the adb server; start, "no" to leave a server that is away alone.
@@ -85,7 +90,7 @@ func (b *Bridge) Open(ctx context.Context, key string, lease bridge.Lease) (brid
 		return nil, bridge.ErrGone
 	}
 	transport := b.phones[at].Transports[0]
-	a := &access{bridge: b, transport: transport}
+	a := &access{bridge: b, key: key, transport: transport}
 	b.opened[a] = true
 	b.mu.Unlock()
 	var err error
@@ -93,13 +98,56 @@ func (b *Bridge) Open(ctx context.Context, key string, lease bridge.Lease) (brid
 		b.forget(a)
 		return nil, err
 	}
-	return a, nil
+	if a.before, err = (bedside{b.client, transport}).begin(ctx); err == nil {
+		return a, nil
+	}
+	if !a.gate.there() {
+		err = bridge.ErrGone
+	}
+	err = errors.Join(err, a.gate.close(ctx, b.client))
+	b.forget(a)
+	return nil, err
 }
 
 func (b *Bridge) forget(a *access) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.opened, a)
+	b.released[a.key] = true
+	poke(b.freed)
+}
+
+// poke puts a token into a channel that holds one.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// leases reports whether a lease is on the device with this key, and whether one has left it since that was last asked.
+func (b *Bridge) leases(key string) (open, released bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for a := range b.opened {
+		open = open || a.key == key
+	}
+	if released = b.released[key] && !open; released {
+		delete(b.released, key)
+	}
+	return open, released
+}
+
+// beside is the way to a device that is there and takes commands, by whichever transport.
+func (b *Bridge) beside(key string) (bedside, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.phones {
+		if p.Key == key && p.Transports[0].State.Ready() {
+			return bedside{b.client, p.Transports[0]}, true
+		}
+	}
+	return bedside{}, false
 }
 
 // list takes the server's newest list of transports, and what became of the opened ones by it.
@@ -125,9 +173,14 @@ func target(d wire.Device, listed []wire.Device) string {
 // access is one transport of the server behind a gate.
 type access struct {
 	bridge    *Bridge
+	key       string
 	transport wire.Device
 	gate      *gate
+	before    baseline
 	lost      bool // guarded by the bridge: it was seen away once
+
+	closing sync.Mutex
+	clean   bool // it was closed
 }
 
 // same reports whether two lines of one server are one transport.
@@ -170,11 +223,24 @@ func (a *access) Probe(ctx context.Context) error {
 // Cut cuts the gate.
 func (a *access) Cut() { a.gate.cut() }
 
-// Close cuts the gate, waits for its end, and closes the ports that it opened on the device.
+// Close cuts the gate, waits for its end, and puts the device in order. One that is not there is cleaned when it is back, before
+// it is opened again.
 func (a *access) Close(ctx context.Context) error {
 	if err := a.gate.close(ctx, a.bridge.client); err != nil {
 		return err
 	}
+	a.closing.Lock()
+	defer a.closing.Unlock()
+	if a.clean {
+		return nil
+	}
+	bed, there := a.bridge.beside(a.key)
+	if there {
+		if err := bed.restore(ctx, a.before, a.gate.instrumentations()); err != nil && bed.there(ctx) {
+			return err
+		}
+	}
+	a.clean = true
 	a.bridge.forget(a)
 	return nil
 }

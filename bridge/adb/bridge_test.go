@@ -15,6 +15,7 @@ import (
 	wire "github.com/phonebooth-dev/phonebooth/internal/adb"
 	"github.com/phonebooth-dev/phonebooth/internal/adb/adbtest"
 	"github.com/phonebooth-dev/phonebooth/internal/simdevice"
+	"github.com/phonebooth-dev/phonebooth/runner"
 	"github.com/phonebooth-dev/phonebooth/runner/preset"
 	"github.com/phonebooth-dev/phonebooth/runner/runnertest"
 )
@@ -131,7 +132,7 @@ func TestC28_EachOfTwoPhonesWithOneSerialNumberGetsItsOwnTasks(t *testing.T) {
 		}
 		closes(t, access)
 		runnertest.Run(t, runnertest.Harness{
-			Registration: preset.All()[0], Env: access.Env(),
+			Registration: adbShell(t), Env: access.Env(),
 			Really: map[string]phonebooth.Outcome{"input tap " + d.Name: phonebooth.OutcomeDone},
 		})
 	}
@@ -204,7 +205,7 @@ func TestTheAdbShellPresetDrivesTheLeasedDevice(t *testing.T) {
 	}
 	closes(t, access)
 	runnertest.Run(t, runnertest.Harness{
-		Registration: preset.All()[0], Env: access.Env(),
+		Registration: adbShell(t), Env: access.Env(),
 		Really: map[string]phonebooth.Outcome{
 			"getprop ro.product.model": phonebooth.OutcomeDone,
 			"exit 3":                   phonebooth.OutcomeFailed,
@@ -252,7 +253,7 @@ func TestACommandWhoseDeviceDropsOffIsNoSuccess(t *testing.T) {
 		phone.Drop()
 	}()
 	runnertest.Run(t, runnertest.Harness{
-		Registration: preset.All()[0], Env: access.Env(),
+		Registration: adbShell(t), Env: access.Env(),
 		Really: map[string]phonebooth.Outcome{"sleep 20": phonebooth.OutcomeAbandoned},
 	})
 	t.Cleanup(func() {
@@ -261,4 +262,14 @@ func TestACommandWhoseDeviceDropsOffIsNoSuccess(t *testing.T) {
 			t.Errorf("probing after the drop: %v, want ErrGone also when the transport is back", err)
 		}
 	})
+}
+
+// adbShell is the preset that ships.
+func adbShell(t *testing.T) runner.Registration {
+	t.Helper()
+	g, err := preset.Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g[0]
 }

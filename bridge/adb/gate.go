@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,7 +43,8 @@ type gate struct {
 	open     map[io.Closer]bool
 	forwards []*forward
 	reverses []*reverse
-	told     bool // the device was told to listen on a port
+	told     bool     // the device was told to listen on a port
+	started  []string // instrumentations
 }
 
 // openTime bounds the opening of a service on a device that hangs.
@@ -174,6 +176,13 @@ func (g *gate) hold(c io.Closer) error {
 	}
 	g.open[c] = true
 	return nil
+}
+
+// instrumentations are what commands that passed have instrumented.
+func (g *gate) instrumentations() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.started)
 }
 
 func (g *gate) release(c io.Closer) {

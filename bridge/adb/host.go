@@ -184,6 +184,11 @@ func (g *gate) reach(ctx context.Context, service string) (*line, error) {
 func (g *gate) note(service string) {
 	kind, command, _ := strings.Cut(service, ":")
 	kind, _, _ = strings.Cut(kind, ",")
+	if started := instrumentedBy(command); started != nil {
+		g.mu.Lock()
+		g.started = append(g.started, started...)
+		g.mu.Unlock()
+	}
 	if g.lease.Log == nil || !slices.Contains([]string{"shell", "exec", "abb", "abb_exec"}, kind) {
 		return
 	}

@@ -1,6 +1,7 @@
 package adb
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/phonebooth-dev/phonebooth"
@@ -12,6 +13,7 @@ import (
 type phone struct {
 	wire.Identity
 	properties map[string]string
+	health     health
 }
 
 // Conditions beside those that the server says.
@@ -39,7 +41,9 @@ func (p phone) condition() (phonebooth.Condition, string) {
 	case p.Ambiguous:
 		return phonebooth.Ambiguous, p.Why
 	case !booted(p.properties):
-		return booting, ""
+		return booting, "it has not finished booting"
+	case p.health.misses >= tooManyMisses:
+		return phonebooth.Unhealthy, "its shell does not answer"
 	}
 	return phonebooth.Ready, ""
 }
@@ -67,6 +71,7 @@ func (p phone) device(listed []wire.Device) bridge.Device {
 			d.Attributes[name] = value
 		}
 	}
+	maps.Copy(d.Attributes, p.health.vitals)
 	for tag, property := range map[string]string{"api": "ro.build.version.sdk", "abi": "ro.product.cpu.abi", "model": "ro.product.model"} {
 		if value := p.properties[property]; value != "" {
 			d.Tags = append(d.Tags, clean(tag+":"+strings.ReplaceAll(value, " ", "_")))

@@ -54,7 +54,7 @@ func TestC31_OnlyADeviceThatTakesCommandsAndIsToldApartIsReady(t *testing.T) {
 	}{
 		{wire.StateDevice, false, booted, phonebooth.Ready, ""},
 		{wire.StateDevice, false, nil, "connecting", "it has not said yet what it is"},
-		{wire.StateDevice, false, map[string]string{"ro.serialno": "x"}, "booting", ""},
+		{wire.StateDevice, false, map[string]string{"ro.serialno": "x"}, "booting", "it has not finished booting"},
 		{wire.StateDevice, true, booted, phonebooth.Ambiguous, "may be another"},
 		{wire.StateUnauthorized, false, booted, "unauthorized", ""},
 		{wire.StateOffline, true, booted, "offline", ""},

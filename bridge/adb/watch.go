@@ -30,6 +30,9 @@ type watch struct {
 	tried      map[uint64]bool      // transports that were asked once, whatever came of it
 	since      map[uint64]time.Time // each transport was listed first
 	arriving   bool                 // a phone was kept back because it may still be connecting
+	health     map[uint64]health    // by transport id
+	checking   map[uint64]bool
+	checks     chan check
 	identities []wire.Identity
 }
 
@@ -44,6 +47,7 @@ func (b *Bridge) Watch(ctx context.Context, changed func([]bridge.Device)) error
 	w := &watch{
 		bridge: b, changed: changed, answers: make(chan answer), properties: map[uint64]map[string]string{}, asking: map[uint64]bool{},
 		tried: map[uint64]bool{}, since: map[uint64]time.Time{},
+		health: map[uint64]health{}, checking: map[uint64]bool{}, checks: make(chan check),
 	}
 	lists := make(chan []wire.Device)
 	tracked := make(chan error, 1)
@@ -76,11 +80,17 @@ func (b *Bridge) Watch(ctx context.Context, changed func([]bridge.Device)) error
 			if news {
 				w.tell()
 			}
+			w.check(ctx)
+		case c := <-w.checks:
+			w.checked(c)
+		case <-b.freed:
+			w.check(ctx)
 		case <-again.C:
 			if w.arriving {
 				w.tell()
 			}
 			w.ask(ctx, true)
+			w.check(ctx)
 		}
 	}
 }
@@ -93,6 +103,7 @@ func (w *watch) list(list []wire.Device) {
 		there[d.TransportID] = true
 	}
 	maps.DeleteFunc(w.properties, func(id uint64, _ map[string]string) bool { return !there[id] })
+	maps.DeleteFunc(w.health, func(id uint64, _ health) bool { return !there[id] })
 	maps.DeleteFunc(w.tried, func(id uint64, _ bool) bool { return !there[id] })
 	maps.DeleteFunc(w.since, func(id uint64, _ time.Time) bool { return !there[id] })
 	for id := range there {
@@ -144,7 +155,7 @@ func (w *watch) tell() {
 			w.arriving = true // adb says so of one that is connecting
 			continue
 		}
-		p := phone{Identity: id, properties: w.properties[id.Transports[0].TransportID]}
+		p := phone{Identity: id, properties: w.properties[id.Transports[0].TransportID], health: w.health[id.Transports[0].TransportID]}
 		d := p.device(w.listed)
 		d.Lock = w.bridge.client.Address().String() + " " + d.Key
 		phones, devices = append(phones, p), append(devices, d)

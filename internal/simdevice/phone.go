@@ -101,6 +101,7 @@ func New(o Options) *Phone {
 	p.ports, p.ways = map[string]func(io.ReadWriter){}, map[string]wayOut{}
 	p.logMore = make(chan struct{})
 	p.boot()
+	p.files["/proc/sys/kernel/random/boot_id"] = file{content: []byte(strconv.FormatUint(rand.Uint64(), 16) + "\n"), mode: modeFile | 0o444}
 	p.properties = map[string]string{
 		"ro.serialno": o.Serial, "ro.boot.serialno": o.Serial,
 		"ro.product.model": o.Model, "ro.product.manufacturer": o.Manufacturer, "ro.product.brand": o.Manufacturer,
