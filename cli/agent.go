@@ -24,14 +24,14 @@ func (p *program) agent() *cobra.Command {
 			"A runner is a program and its arguments: {goal} stands for the task's goal and {serial} for the device. The first runner for a " +
 			"driver type is its default:\n\n" +
 			"  runners:\n" +
-			"    - name: maestro\n" +
+			"    - name: phone-agent\n" +
 			"      drivers: [android]\n" +
-			"      argv: [maestro, test, \"--env=GOAL={goal}\", flow.yaml]\n" +
-			"      env: {MAESTRO_CLI_NO_ANALYTICS: \"1\"}\n" +
-			"      stop: INT        # first signal of a stop, then after grace TERM, after term_grace KILL\n" +
-			"      grace: 10s\n" +
-			"      term_grace: 2s\n" +
-			"      exit_codes: {3: try_again}",
+			"      argv: [phone-agent, \"--serial={serial}\", --, \"{goal}\"]\n" +
+			"      env: {MODEL: small}\n" +
+			"      stop: {signal: INT, grace: 10s, term_grace: 2s}   # then TERM, then KILL\n" +
+			"      exit_codes: {3: try_again}\n" +
+			"  presets: [/etc/phonebooth/presets]   # files of the same fields, and directories of such files\n" +
+			"  presets_off: [shell]                 # of those that ship",
 		Example: `phonebooth agent --server https://phones:8420 --enroll-file token
 phonebooth agent --server https://phones:8420 --adb off --sim 4
 phonebooth agent --config agent.yaml`,
@@ -66,11 +66,11 @@ func (p *program) runAgent(cmd *cobra.Command, s agentSettings, enroll string, t
 	if err != nil {
 		return cannotStart(cmd, err)
 	}
-	runners, err := s.Host.runners(p.opts.Runners)
+	log := s.Logs.logger(cmd.ErrOrStderr())
+	runners, err := s.Host.Presets.offered(p.opts.Runners, log)
 	if err != nil {
 		return usage(cmd, "%w", err)
 	}
-	log := s.Logs.logger(cmd.ErrOrStderr())
 	home, err := agent.OpenHome(s.Data)
 	if err != nil {
 		return cannotStart(cmd, err)

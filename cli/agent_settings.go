@@ -3,18 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/phonebooth-dev/phonebooth"
 	"github.com/phonebooth-dev/phonebooth/bridge"
-	"github.com/phonebooth-dev/phonebooth/runner"
-	"github.com/phonebooth-dev/phonebooth/runner/command"
 )
 
 // agentSettings are the flags of agent, and the keys of its configuration file.
@@ -33,19 +29,7 @@ type hostSettings struct {
 	Sim     int                        `yaml:"sim"`
 	Tags    []string                   `yaml:"tag"`
 	Bridges map[string]bridge.Settings `yaml:"bridges"` // further ones, by name
-	Runners []runnerSettings           `yaml:"runners"`
-}
-
-// runnerSettings are one runner of a host's configuration.
-type runnerSettings struct {
-	Name      string            `yaml:"name"`
-	Drivers   []string          `yaml:"drivers"`
-	Argv      []string          `yaml:"argv"`
-	Env       map[string]string `yaml:"env"`
-	Stop      string            `yaml:"stop"`
-	Grace     time.Duration     `yaml:"grace"`
-	TermGrace time.Duration     `yaml:"term_grace"`
-	ExitCodes map[int]string    `yaml:"exit_codes"`
+	Presets presetSettings             `yaml:",inline"`
 }
 
 // The bridges that flags speak of, and the words of --adb.
@@ -116,19 +100,6 @@ func (s hostSettings) bridges(known *bridge.Registry) (map[string]bridge.Bridge,
 		return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid", "this host would have no devices: --adb is off, and --sim is 0")
 	}
 	return open, nil
-}
-
-// runners makes the host's registry: its own runners first.
-func (s hostSettings) runners(registry func(...runner.Registration) (*runner.Registry, error)) (*runner.Registry, error) {
-	var own []runner.Registration
-	for i, c := range s.Runners {
-		r, err := command.New(command.Config(c))
-		if err != nil {
-			return nil, fmt.Errorf("runners[%d]: %w", i, err)
-		}
-		own = append(own, r)
-	}
-	return registry(own...)
 }
 
 // tagging is a bridge whose devices all have some more tags.

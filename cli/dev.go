@@ -71,7 +71,8 @@ func (p *program) runDev(cmd *cobra.Command, s devSettings) error {
 	if err != nil {
 		return cannotStart(cmd, err)
 	}
-	runners, err := s.Host.runners(p.opts.Runners)
+	log := s.Logs.logger(cmd.ErrOrStderr())
+	runners, err := s.Host.Presets.offered(p.opts.Runners, log)
 	if err != nil {
 		return usage(cmd, "%w", err)
 	}
@@ -81,7 +82,7 @@ func (p *program) runDev(cmd *cobra.Command, s devSettings) error {
 	}
 	err = playground.Dev(cmd.Context(), playground.Options{
 		Data: s.Data, Listen: s.Listen, Strategies: p.opts.Strategies, Strategy: s.Strategy, LeaseTTL: s.LeaseTTL,
-		Bridges: bridges, Runners: runners, HostName: name, Version: p.opts.Version, Log: s.Logs.logger(cmd.ErrOrStderr()),
+		Bridges: bridges, Runners: runners, HostName: name, Version: p.opts.Version, Log: log,
 		Ready: func(url, token string) {
 			say(cmd, "phonebooth dev: %s, data in %s", url, s.Data)
 			if err := remember(url, token); err != nil {

@@ -122,7 +122,7 @@ func (p *program) examine(ctx context.Context, r *findings, file string, flags a
 		r.error("bridges", err)
 		return
 	}
-	runners, err := s.Host.runners(p.opts.Runners)
+	runners, err := s.Host.Presets.runners(p.opts.Runners)
 	if err != nil {
 		r.error("runners", err)
 		return

@@ -89,7 +89,7 @@ var conditionAdvice = map[phonebooth.Condition]string{
 // examineRunners looks whether the programs of each runner are there, and says how it is fenced.
 func examineRunners(r *findings, runners *runner.Registry, s hostSettings) {
 	own := map[string]bool{}
-	for _, c := range s.Runners {
+	for _, c := range s.Presets.Runners {
 		own[c.Name] = true
 	}
 	for _, g := range runners.All() {

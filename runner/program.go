@@ -40,6 +40,7 @@ type Value struct {
 	Required bool
 	Default  string   // when it is left out; {goal} and {serial} stand for what they do in Argv
 	Pattern  *Pattern // that a value must match; nil: any
+	Summary  string   // for people
 }
 
 // Service is a program that runs beside another for as long as that one does. A binary that offers programs with services
@@ -183,7 +184,7 @@ func (p Program) with(w Work) (map[string]string, error) {
 		input := p.Inputs[name]
 		value, given := w.With[name]
 		switch {
-		case !given && input.Required:
+		case input.Required && value == "":
 			return nil, refuse("the input %s is missing in with", name)
 		case !given:
 			value = f.fill(input.Default)

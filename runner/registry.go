@@ -123,3 +123,18 @@ func (g *Registry) Offers(driverType string) []string {
 
 // All lists what is registered, in order.
 func (g *Registry) All() []Registration { return slices.Clone(g.runners) }
+
+// Missing lists the programs that r needs and lookPath, which is exec.LookPath on a host, does not find.
+func (r Registration) Missing(lookPath func(string) (string, error)) (missing []string) {
+	for _, program := range r.Needs {
+		if _, err := lookPath(program); err != nil {
+			missing = append(missing, program)
+		}
+	}
+	return missing
+}
+
+// Only is a registry of those runners that keep says yes to, in the same order.
+func (g *Registry) Only(keep func(Registration) bool) *Registry {
+	return &Registry{runners: slices.DeleteFunc(g.All(), func(r Registration) bool { return !keep(r) })}
+}

@@ -120,8 +120,7 @@ runners:
   - name: second
     drivers: [sim]
     argv: [sh, -c, 'if test "$PHONEBOOTH_ATTEMPT" = 1; then trap "" INT TERM HUP; while :; do sleep 1; done; fi; echo over']
-    grace: 500ms
-    term_grace: 500ms
+    stop: {grace: 500ms, term_grace: 500ms}
   - name: variable
     argv: [sh, -c, 'printf %s "$PHONEBOOTH_GOAL"']
   - name: argument
@@ -132,8 +131,7 @@ runners:
     argv: [no-such-program-anywhere]
   - name: forks
     argv: [sh, -c, 'trap "" INT TERM HUP; setsid sh -c "trap \"\" INT TERM HUP; while :; do sleep 1; done" & while :; do sleep 1; done']
-    grace: 500ms
-    term_grace: 500ms
+    stop: {grace: 500ms, term_grace: 500ms}
 `
 
 // runners is the path of a configuration with ownRunners.

@@ -86,7 +86,47 @@ func runners() (*runner.Registry, error) {
 	return g, errors.Join(
 		g.Register(pretend), g.Register(own("shell", "sh", "-c", `eval "$PHONEBOOTH_GOAL"`)),
 		g.Register(own("echo", "sh", "-c", `printf %s "$PHONEBOOTH_GOAL"`)), g.Register(own("missing", "no-such-program-here")),
+		g.Register(with(own("quiet", "sh", "-c", `eval "$PHONEBOOTH_GOAL"`), func(r *runner.Registration) { r.Limits.Silence = time.Second })),
+		g.Register(with(own("small", "sh", "-c", `eval "$PHONEBOOTH_GOAL"`), func(r *runner.Registration) {
+			r.Limits.ArtifactsBytes, r.Keep = 1<<20, []string{"report-*.xml"}
+		})),
+		g.Register(with(own("trusted", "sh", "-c", `eval "$PHONEBOOTH_GOAL"`), func(r *runner.Registration) { r.Secrets = []string{"API_KEY", "PEM"} })),
+		g.Register(with(own("needy", "true"), func(r *runner.Registration) { r.Secrets = []string{"API_KEY", "ABSENT"} })),
+		g.Register(with(own("parsed", "sh", "-c", `eval "$PHONEBOOTH_GOAL"`), func(r *runner.Registration) { r.Runner = lastLine{r.Runner.(runner.Program)} })),
 	)
+}
+
+func with(r runner.Registration, change func(*runner.Registration)) runner.Registration {
+	change(&r)
+	return r
+}
+
+// lastLine is a runner that fails under what its program wrote, and leaves it as an artifact.
+type lastLine struct{ runner.Program }
+
+func (lastLine) Parse(e runner.End) (phonebooth.Report, bool) {
+	if e.Log == nil {
+		return runner.Failed("no_log", "there is no log"), true
+	}
+	text, err := io.ReadAll(e.Log)
+	if err == nil && e.Place.Dir != "" {
+		err = os.WriteFile(filepath.Join(e.Place.Artifacts, "parsed.txt"), text, 0o600)
+	}
+	if err != nil {
+		return runner.Failed("no_artifact", err.Error()), true
+	}
+	return runner.Failed("parsed", strings.TrimSpace(string(text))), true
+}
+
+// talking is a bridge that passes a command when a device is opened.
+type talking struct{ *sim.Bridge }
+
+func (b talking) Open(ctx context.Context, key string, lease bridge.Lease) (bridge.Access, error) {
+	access, err := b.Bridge.Open(ctx, key, lease)
+	if err == nil {
+		_, _ = fmt.Fprintln(lease.Log, "shell echo "+key+"\nwith hunter2-hunter2")
+	}
+	return access, err
 }
 
 // house is one host: its agent, its devices and the control plane that it talks to.
@@ -178,7 +218,7 @@ func (h *house) start(t *testing.T, options agent.Options) {
 		t.Fatal(err)
 	}
 	options.Log = slog.New(slog.NewTextHandler(h.logs, nil))
-	a, err := agent.New(home, h.scripted, map[string]bridge.Bridge{"sim": h.bridge}, registry, options)
+	a, err := agent.New(home, h.scripted, map[string]bridge.Bridge{"sim": talking{h.bridge}}, registry, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -394,7 +434,7 @@ func remoteAgent(url, dir string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	a, err := agent.New(home, remote(url), map[string]bridge.Bridge{"sim": sim.New(1)}, registry, agent.Options{})
+	a, err := agent.New(home, remote(url), map[string]bridge.Bridge{"sim": talking{sim.New(1)}}, registry, agent.Options{})
 	if err == nil {
 		err = a.Run(ctx)
 	}

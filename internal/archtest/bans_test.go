@@ -45,7 +45,7 @@ var bans = []ban{
 	{
 		imports: []string{"os/exec"},
 		only: []string{
-			"runner/command", "runner/preset", "bridge/adb", "bridge/webdriver", "internal/adb/...", "internal/agent/...",
+			"runner/service", "bridge/adb", "bridge/webdriver", "internal/adb/...", "internal/agent/...",
 			"internal/playground/...", "cli",
 		},
 		why: "processes are started in few places, which know how to end them",

@@ -15,8 +15,11 @@ func TestContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	with := map[string]map[string]string{
+		"instrumentation": {"component": "org.example.test/androidx.test.runner.AndroidJUnitRunner"}, "maestro": {"flow": "/flows/login.yaml"},
+	}
 	for _, r := range g.All() {
-		t.Run(r.Name, func(t *testing.T) { runnertest.Run(t, runnertest.Harness{Registration: r}) })
+		t.Run(r.Name, func(t *testing.T) { runnertest.Run(t, runnertest.Harness{Registration: r, With: with[r.Name]}) })
 	}
 }
 
@@ -27,7 +30,11 @@ func TestTheHostsOwnRunnersComeFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for driver, want := range map[string][]string{"sim": {"own", "fake", "shell"}, "android": {"own", "adb-shell", "shell"}, "ios": {"shell"}} {
+	for driver, want := range map[string][]string{
+		"sim":     {"own", "fake", "appium-suite", "shell"},
+		"android": {"own", "adb-shell", "appium-suite", "instrumentation", "maestro", "mobilerun", "screenshot", "shell"},
+		"ios":     {"appium-suite", "maestro", "shell"},
+	} {
 		if got := g.Offers(driver); !slices.Equal(got, want) {
 			t.Errorf("offers for %s = %q, want %q", driver, got, want)
 		}

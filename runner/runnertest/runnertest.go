@@ -33,6 +33,8 @@ type Harness struct {
 	Really map[string]phonebooth.Outcome
 	// Env is what the bridge would add for Really.
 	Env []string
+	// With are the runner's inputs, where it needs any.
+	With map[string]string
 }
 
 // Goals are goals that break programs which are not careful (C40).
@@ -53,10 +55,10 @@ func Run(t *testing.T, h Harness) {
 	})
 	t.Run("C40 goals stay whole", func(t *testing.T) {
 		for _, goal := range Goals() {
-			checkCommand(t, h.Registration.Runner, goal)
+			checkCommand(t, h, goal)
 		}
 	})
-	t.Run("equal work gives equal commands, also at the same time", func(t *testing.T) { checkPure(t, h.Registration.Runner) })
+	t.Run("equal work gives equal commands, also at the same time", func(t *testing.T) { checkPure(t, h) })
 	t.Run("ends", func(t *testing.T) { checkEnds(t, h.Registration.Runner) })
 	for goal, want := range h.Really {
 		t.Run("really: "+goal[:min(len(goal), 40)], func(t *testing.T) {
@@ -66,8 +68,9 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-func work(goal string) runner.Work {
+func (h Harness) work(goal string) runner.Work {
 	return runner.Work{
+		With:   h.With,
 		TaskID: "task_1", Attempt: 1, Goal: goal, DeviceID: "device_1", DriverType: "sim", Serial: "serial 1",
 		Deadline: time.Now().Add(time.Minute), PortBase: runner.FirstPort,
 	}
@@ -80,9 +83,10 @@ const maxArgument = 128 << 10
 const longGoal = 32 << 10
 
 // checkCommand: the goal is in one argument or in none, whole, and never where an option could be. A long one may be refused.
-func checkCommand(t *testing.T, r runner.Runner, goal string) {
+func checkCommand(t *testing.T, h Harness, goal string) {
 	t.Helper()
-	c, err := r.Command(work(goal))
+	r := h.Registration.Runner
+	c, err := r.Command(h.work(goal))
 	if len(goal) > longGoal && phonebooth.CodeOf(err) == "invalid_task" {
 		return
 	}
@@ -90,7 +94,7 @@ func checkCommand(t *testing.T, r runner.Runner, goal string) {
 		t.Errorf("Command(%.40q) = %v", goal, err)
 		return
 	}
-	plain, err := r.Command(work("x"))
+	plain, err := r.Command(h.work("x"))
 	if err != nil || len(plain.Argv) != len(c.Argv) || len(c.Argv) == 0 || c.Argv[0] != plain.Argv[0] || c.Argv[0] == "" {
 		t.Errorf("Command(%.40q).Argv = %.80q, want the program and the number of arguments of every goal: %q (%v)", goal, c.Argv, plain.Argv, err)
 		return
@@ -116,15 +120,16 @@ func checkCommand(t *testing.T, r runner.Runner, goal string) {
 	}
 }
 
-func checkPure(t *testing.T, r runner.Runner) {
-	want, err := r.Command(work("open Settings"))
+func checkPure(t *testing.T, h Harness) {
+	r := h.Registration.Runner
+	want, err := r.Command(h.work("open Settings"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			got, err := r.Command(work("open Settings"))
+			got, err := r.Command(h.work("open Settings"))
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("Command differs from itself (-first +later), %v:\n%s", err, diff)
 			}
@@ -151,7 +156,7 @@ func checkEnds(t *testing.T, r runner.Runner) {
 }
 
 func checkReally(t *testing.T, h Harness, goal string, want phonebooth.Outcome) {
-	w := work(goal)
+	w := h.work(goal)
 	place, err := runner.Prepare(filepath.Join(t.TempDir(), "place"), w)
 	if err != nil {
 		t.Fatal(err)
