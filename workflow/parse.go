@@ -36,13 +36,6 @@ func Check(source string) (Definition, []*phonebooth.Error) {
 	return d, r.found()
 }
 
-// Depth to which a text may be nested: more than the grammar has, and little enough for the parser, whose time and stack grow
-// with it.
-const (
-	maxDepth  = 16  // brackets and braces
-	maxIndent = 200 // columns, outside of them
-)
-
 // document is the one document of the text; nil when it cannot be read.
 func (r *reader) document() ast.Node {
 	switch source := r.source; {
@@ -79,30 +72,6 @@ func (r *reader) document() ast.Node {
 		r.wrong(documents[1], "there is a second document; a workflow is one")
 	}
 	return documents[0]
-}
-
-// plain refuses what the grammar does not have, before the parser sees it: with anchors and aliases a short text could be a
-// very long one.
-func (r *reader) plain(tokens token.Tokens) bool {
-	before, depth := len(r.problems), 0
-	for _, t := range tokens {
-		switch t.Type {
-		case token.AnchorType, token.AliasType, token.TagType, token.MergeKeyType:
-			r.wrongAt(t.Position, "anchors, aliases and tags are not allowed; put the text in quotes if it is meant as it is")
-		case token.DirectiveType, token.MappingKeyType:
-			r.wrongAt(t.Position, "directives and keys with ? are not allowed; put the text in quotes if it is meant as it is")
-		case token.SequenceStartType, token.MappingStartType:
-			depth++
-		case token.SequenceEndType, token.MappingEndType:
-			depth--
-		}
-		block := t.Type == token.SequenceEntryType || t.Type == token.MappingValueType
-		if depth > maxDepth || depth <= 0 && block && t.Position.Column > maxIndent {
-			r.wrongAt(t.Position, "this is nested too deep")
-			return false
-		}
-	}
-	return len(r.problems) == before
 }
 
 // firstBroken is where the first byte is that is no UTF-8.
