@@ -16,8 +16,8 @@ func (p *program) backup() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup FILE", Short: "Write a consistent copy of the embedded database", Args: takes("FILE"),
 		Long: "Writes a consistent copy of the SQLite database in the data directory to a new file, also while a server runs on it. To " +
-			"restore it put it back as phonebooth.db while no server runs. The admin token and the logs are plain files of the data " +
-			"directory. A PostgreSQL database is copied with its own tools.",
+			"restore it put it back as phonebooth.db while no server runs. The admin token, and the logs and artifacts below " +
+			"logs, are plain files of the data directory: copy them as well. A PostgreSQL database is copied with its own tools.",
 		Example: "phonebooth backup --data /var/lib/phonebooth /backups/monday.db",
 	}
 	data := cmd.Flags().String("data", defaultServer().Data, "data directory of the server")
