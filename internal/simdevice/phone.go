@@ -3,7 +3,8 @@
 //
 // It is for tests, demos and trying things out. It is not an emulator: there is no Android behind it,
 // only a small shell with the commands that hosts and simple tasks use (see Phone.Serve), files in memory
-// that can be pushed and pulled, ports in both directions (see Phone.Listen), and no screen. Nor is it the "sim" driver type, which has no adb at all.
+// that can be pushed and pulled, ports in both directions (see Phone.Listen), and a screen that
+// always shows the same (see Phone.Screen). Nor is it the "sim" driver type, which has no adb at all.
 //
 //	phone := simdevice.New(simdevice.Options{Serial: "R3", Model: "Pixel 9"})
 //	err := phone.Serve(ctx, listener) // then: adb connect ADDRESS
@@ -127,7 +128,9 @@ func setDefault[T comparable](v *T, d T) {
 //
 // The shell knows getprop, setprop, settings (get, put, delete), dumpsys (battery, power, window), echo, cat, rm, sleep, id,
 // cmd package install, logcat (of what log wrote), ps, kill, df /data, ime, screenrecord, export, exec, nohup, setsid, true,
-// false and exit; input, am, pm, wm, svc, monkey and uiautomator do nothing and succeed. Commands may be joined
+// false and exit; screencap -p, am instrument of the test package
+// [TestComponent], whose classes org.phonebooth.sim.Pass, Fail, Crash and Cut end as they are called; input, the rest of am, pm, wm,
+// svc, monkey and uiautomator do nothing and succeed. Commands may be joined
 // by ";", line breaks, "&&", "||" and "&", grouped in parentheses, and redirected by ">&2", "2>&1", from and
 // to /dev/null, and to files. When the stream of a command is closed, the command and all after it stop, but those in the
 // background go on until they are killed: see Processes.
