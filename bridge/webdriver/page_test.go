@@ -37,14 +37,13 @@ func TestAPageIsOpenedOnAPhone(t *testing.T) {
 		name  string
 		phone webdriver.Phone
 		agent string
-		want  []any // inner width, pixel ratio, touch points
+		want  []any // inner width and pixel ratio
 	}{
 		{"of a common size", webdriver.Phone{}, "Android", []any{412.0, 2.625}},
-		{"of a size that was set", webdriver.Phone{Width: 360, Height: 640, PixelRatio: 3, UserAgent: "Tiny/1"}, "Tiny/1", []any{360.0, 3.0}},
-		{"that Chromium knows", webdriver.Phone{Device: "Pixel 7"}, "Pixel 7", []any{412.0, 2.625}},
+		{"that Chromium knows", webdriver.Phone{Device: "iPhone SE"}, "iPhone", []any{375.0, 2.0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := open(t, webdriver.Options{Phone: c.phone}, bridge.Lease{})
+			p := open(t, webdriver.Options{Phone: c.phone}, bridge.Lease{Env: []string{"MARK=of-the-lease"}})
 			browser := p.browse(t, map[string]any{"alwaysMatch": map[string]any{
 				"webSocketUrl": true,
 				"goog:chromeOptions": map[string]any{
@@ -68,6 +67,10 @@ func TestAPageIsOpenedOnAPhone(t *testing.T) {
 				t.Errorf("the page sees another screen (-want +got):\n%s", diff)
 			}
 			p.screenshot(t, browser)
+			open(t, webdriver.Options{}, bridge.Lease{}).refused(t, http.MethodGet, browser+"/title", nil, "invalid session id", "")
+			if got := marked(p.dir, "MARK=of-the-lease"); got < 2 {
+				t.Errorf("%d processes carry the lease's mark, want chromedriver and Chromium", got)
+			}
 			if profiles, _ := filepath.Glob(filepath.Join(p.dir, "*", "profile-*")); len(profiles) != 1 {
 				t.Errorf("profiles %q, want one", profiles)
 			}
@@ -77,6 +80,12 @@ func TestAPageIsOpenedOnAPhone(t *testing.T) {
 			}
 			if log := p.log.String(); strings.Contains(log, "hunter2") || strings.Count(log, "\n") != 6 || !strings.HasPrefix(log, "POST /session\nPOST "+browser+"/url\n") {
 				t.Errorf("the lease's log is\n%s\nwant six commands and nothing of their bodies", log)
+			}
+			if err := p.Close(t.Context()); err != nil {
+				t.Errorf("closing: %v", err)
+			}
+			if left := processesOf(p.dir); len(left) != 0 {
+				t.Errorf("processes %v are left", left)
 			}
 		})
 	}
@@ -98,13 +107,4 @@ func (p *phone) screenshot(t *testing.T, browser string) {
 	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), "page.png"), picture, 0o600); err != nil {
 		t.Error(err)
 	}
-}
-
-func TestTwoPhonesKnowNothingOfEachOther(t *testing.T) {
-	t.Parallel()
-	one, two := open(t, webdriver.Options{}, bridge.Lease{}), open(t, webdriver.Options{}, bridge.Lease{})
-	browser := one.browse(t, nil)
-	two.refused(t, http.MethodGet, browser+"/title", nil, "invalid session id", "")
-	var title string
-	one.do(t, http.MethodGet, browser+"/title", nil, &title)
 }

@@ -50,8 +50,9 @@ var (
 
 const howToInstall = "Debian has both programs: apt-get install chromium chromium-driver"
 
-// versionTime bounds how long a program may think about its own version.
-const versionTime = 15 * time.Second
+// versionTime bounds how long a program may think about its own version. It is long, because a lease on a machine that is
+// merely busy must not lose its phone.
+const versionTime = time.Minute
 
 // Watch looks at the programs until ctx ends. First it removes what agents that died have left.
 func (b *Bridge) Watch(ctx context.Context, changed func([]bridge.Device)) error {
