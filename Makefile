@@ -26,6 +26,10 @@ test: install ## Run every test on both databases under the race detector; nothi
 test-fast: ## Run the tests on SQLite alone, without the race detector
 	PG_BIN=none go test $(PKG)
 
+.PHONY: test-chaos
+test-chaos: install ## Kill everything in every phase, a hundred times, and look for leaks after 200 attempts; PHONEBOOTH_CHAOS_SEED repeats a run
+	CI=true PHONEBOOTH_CHAOS=1 go test ./cmd/phonebooth -run '^Test(Chaos|Leak)_' -count=1 -v -timeout 20m
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME
 	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \

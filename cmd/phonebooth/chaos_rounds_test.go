@@ -14,6 +14,7 @@ import (
 	"time"
 
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
+	"github.com/phonebooth-dev/phonebooth/client"
 	"github.com/phonebooth-dev/phonebooth/internal/store/postgrestest"
 )
 
@@ -35,6 +36,7 @@ func chaos(t testing.TB) (long bool, seed uint64) {
 type round struct {
 	number        int
 	victim, phase string
+	away          time.Duration // how long what must be started again by hand is away
 	dice          *rand.Rand
 }
 
@@ -53,7 +55,12 @@ func rounds(n int, seed uint64) (plan []round) {
 	}
 	plan = plan[:n]
 	for i := range plan {
-		plan[i].number, plan[i].dice = i+1, rand.New(rand.NewPCG(seed, uint64(i+1)))
+		k := &plan[i]
+		k.number, k.dice = i+1, rand.New(rand.NewPCG(seed, uint64(i+1)))
+		k.away = time.Duration(k.dice.Int64N(int64(600 * time.Millisecond)))
+		if k.dice.IntN(8) == 0 && n > len(victims)*len(phases) {
+			k.away = chaosLease * 3 / 2 // longer than any lease lasts
+		}
 	}
 	return plan
 }
@@ -64,7 +71,7 @@ func rounds(n int, seed uint64) (plan []round) {
 func TestChaos_WhateverIsKilledEveryTaskEndsAndNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	long, seed := chaos(t)
-	n, worlds := 6, 2
+	n, worlds := 6, 3
 	if long {
 		n, worlds = 100, 4
 	}
@@ -94,8 +101,9 @@ func TestChaos_WhateverIsKilledEveryTaskEndsAndNothingIsLeft(t *testing.T) {
 // has come to the round's phase the victim is killed, and then everything has to come to rest.
 func (r *ruin) play(t *testing.T, k round, sum *tally) {
 	t.Helper()
+	failed := t.Failed()
 	defer func() {
-		if t.Failed() {
+		if t.Failed() && !failed {
 			t.Logf("round %d: %s killed while %s", k.number, k.victim, k.phase)
 		}
 	}()
@@ -108,20 +116,37 @@ func (r *ruin) play(t *testing.T, k round, sum *tally) {
 	devices := r.devices(t)
 	k.dice.Shuffle(len(devices), func(i, j int) { devices[i], devices[j] = devices[j], devices[i] })
 	tasks := []string{
-		r.submit(t, work(strconv.Itoa(4+k.dice.IntN(8)), devices[0].ID)),
-		r.submit(t, work(strconv.Itoa(12+k.dice.IntN(10)), devices[1].ID)),
+		r.submit(t, work(strconv.Itoa(3+k.dice.IntN(5)), devices[0].ID)),
+		r.submit(t, work(strconv.Itoa(8+k.dice.IntN(8)), devices[1].ID)),
 	}
 	eventually(t, "two runners", func() bool { return r.did(tasks[0], "start") && r.did(tasks[1], "start") })
 	target := r.submit(t, work(strconv.Itoa(2+k.dice.IntN(6)), ""))
 	met := r.await(t, k, target)
 	struck := time.Now()
-	hit := r.strike(t, k.victim, target, k.dice)
+	hit := r.strike(t, k, target)
 	tasks = append(tasks, target, r.submit(t, work("1", "")))
 	healed := r.rest(t, tasks)
 	took := time.Since(struck)
-	r.check(t, k, tasks)
+	r.check(t, k, target, tasks)
 	r.forget(t)
 	sum.add(k, met, hit, healed, took, r.ended(t, tasks))
+	if took > longRecovery {
+		t.Logf("round %d took %v: %s killed while %s, away for %v", k.number, took.Round(time.Millisecond), k.victim, k.phase, k.away)
+		r.tell(t, tasks)
+	}
+}
+
+// longRecovery is what is told of in detail.
+const longRecovery = 5 * chaosLease
+
+// tell tells what happened to tasks.
+func (r *ruin) tell(t testing.TB, tasks []string) {
+	t.Helper()
+	for _, id := range tasks {
+		for _, e := range r.events(t, client.EventQuery{TaskID: id}) {
+			t.Logf("%s %s %s attempt %d on %s: %s", e.At.Format("05.000"), id, e.Kind, e.Attempt, e.DeviceID, encode(t, e.Detail))
+		}
+	}
 }
 
 // await waits until the target has come to the phase, and reports whether it was in it at the last look.
@@ -132,7 +157,7 @@ func (r *ruin) await(t testing.TB, k round, target string) bool {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
-		now := r.now(target)
+		now := r.now(t, target)
 		if k.phase == stopping && now == running && !asked {
 			if _, err := r.client.Cancel(t.Context(), target); err != nil {
 				t.Fatalf("cancel %s: %v", target, err)
@@ -142,7 +167,7 @@ func (r *ruin) await(t testing.TB, k round, target string) bool {
 		if slices.Index(phases, now) >= at {
 			if k.phase == running || k.phase == stopping || k.phase == reporting {
 				until(time.Now().Add(time.Duration(k.dice.Int64N(int64(100 * time.Millisecond)))))
-				now = r.now(target)
+				now = r.now(t, target)
 			}
 			return now == k.phase
 		}

@@ -4,7 +4,6 @@ package main_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -40,26 +39,23 @@ var (
 	victims = []string{agentVictim, planeVictim, adbVictim, minderVictim, runnerVictim, agentAndChild}
 )
 
-// now is the phase of a task's first attempt, from what is on the agent's disk and from what the runner wrote. "" is before the
-// claim, or after the end of the first attempt.
-func (r *ruin) now(task string) string {
+// now is the phase of a task's first attempt, from what is on the agent's disk, from what the runner wrote and from what the
+// control plane says. "" is before the claim, and when the attempt is over and its device is clean.
+func (r *ruin) now(t testing.TB, task string) string {
+	t.Helper()
 	open := r.entry(task)
-	ended, began := r.did(task, "stop"), r.did(task, "start")
 	switch {
-	case began && r.exited(task) && (ended || r.did(task, "asked")):
-		if open != nil && r.spooled() {
-			return reporting
-		}
-		if open == nil {
+	case open == nil:
+		return ""
+	case r.exited(task):
+		if r.task(t, task).FinishedAt != nil {
 			return cleaning
 		}
 		return reporting
-	case began && r.did(task, "asked"):
+	case r.did(task, "asked"):
 		return stopping
-	case began:
+	case r.did(task, "start"):
 		return running
-	case open == nil:
-		return ""
 	case open.Phase == "running":
 		return starting
 	}
@@ -149,16 +145,12 @@ func parentOf(pid int) int {
 }
 
 // strike kills a victim and brings back what does not come back by itself. It reports whether there was one.
-func (r *ruin) strike(t testing.TB, victim, task string, dice *rand.Rand) bool {
+func (r *ruin) strike(t testing.TB, k round, task string) bool {
 	t.Helper()
-	away := time.Duration(dice.Int64N(int64(600 * time.Millisecond)))
-	if dice.IntN(8) == 0 {
-		away = chaosLease * 3 / 2 // longer than any lease lasts
-	}
-	switch victim {
+	switch k.victim {
 	case planeVictim:
 		r.plane.kill()
-		until(time.Now().Add(away))
+		until(time.Now().Add(k.away))
 		r.plane.restart(t)
 	case adbVictim:
 		r.rack.kill(t)
@@ -173,11 +165,11 @@ func (r *ruin) strike(t testing.TB, victim, task string, dice *rand.Rand) bool {
 		if minder != 0 {
 			seen{pid: minder}.kill(t)
 		}
-		until(time.Now().Add(away))
+		until(time.Now().Add(k.away))
 		r.host.restart(t, r.plane)
 	case agentVictim:
 		r.host.kill()
-		until(time.Now().Add(away))
+		until(time.Now().Add(k.away))
 		r.host.restart(t, r.plane)
 	}
 	return true

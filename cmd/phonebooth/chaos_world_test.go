@@ -59,7 +59,7 @@ func newRuin(t testing.TB, flags ...string) *ruin {
 		t.Fatal(err)
 	}
 	b.write(t, "drive.sh", drive)
-	config := b.write(t, "chaos.yaml", "runners: [{name: drive, argv: [sh, "+b.path("drive.sh")+"], stop: INT, grace: 1s, term_grace: 200ms}]")
+	config := b.write(t, "chaos.yaml", "runners: [{name: drive, argv: [sh, "+b.path("drive.sh")+"], stop: {signal: INT, grace: 1s, term_grace: 200ms}}]")
 	r := &ruin{plane: b.server(t, append(flags, "--lease-ttl", chaosLease.String())...), rack: rack, exits: map[string]minder.Exit{}}
 	r.host = r.plane.agent(t, "h1", 1, "--adb", "auto", "--config", config)
 	rack.attach(t)
