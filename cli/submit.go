@@ -21,7 +21,7 @@ type submission struct {
 	goal, goalFile, workflow string
 	driver, runner           string
 	device, host             string
-	tags                     []string
+	tags, inputs             []string
 	labels                   map[string]string
 	priority, maxAttempts    int
 	timeout, queueTimeout    time.Duration
@@ -39,7 +39,7 @@ func (p *program) submit() *cobra.Command {
 			"without the line break at its end.",
 		Example: `phonebooth submit --goal "open Settings and turn on dark mode" --wait
 phonebooth submit --runner adb-shell --goal "uptime" --follow
-phonebooth submit --workflow dark-mode@2 --tag pixel --wait -o json`,
+phonebooth submit --workflow dark-mode@2 --input app=Clock --tag pixel --wait`,
 	}
 	s := &submission{out: prints(cmd)}
 	s.flags(cmd)
@@ -52,6 +52,7 @@ func (s *submission) flags(cmd *cobra.Command) {
 	f.StringVar(&s.goal, "goal", "", "what the device should do; - reads it from standard input")
 	f.StringVar(&s.goalFile, "goal-file", "", "file that holds the goal")
 	f.StringVar(&s.workflow, "workflow", "", "instead of a goal: NAME or NAME@VERSION")
+	f.StringArrayVar(&s.inputs, "input", nil, "of the workflow: NAME=VALUE; may be repeated")
 	f.StringVar(&s.driver, "driver", "", "driver type of the device, such as android or sim")
 	f.StringArrayVar(&s.tags, "tag", nil, "tag that the device must have; may be repeated")
 	f.StringVar(&s.runner, "runner", "", "runner to use (default: the host's own for the device)")
@@ -81,6 +82,8 @@ func (s *submission) request(cmd *cobra.Command) (v1.TaskRequest, error) {
 	switch {
 	case sources != 1:
 		return r, usage(cmd, "give exactly one of --goal, --goal-file and --workflow")
+	case given("input") && !given("workflow"):
+		return r, usage(cmd, "--input belongs to --workflow: a goal has no inputs")
 	case s.follow && *s.out == formatJSON:
 		return r, usage(cmd, "--follow prints the log where -o json prints the task: use --wait with -o json")
 	case s.dryRun && (s.wait || s.follow):
@@ -107,8 +110,7 @@ func (s *submission) request(cmd *cobra.Command) (v1.TaskRequest, error) {
 	}
 	var err error
 	if given("workflow") {
-		r.Workflow = &v1.WorkflowRef{}
-		r.Workflow.Name, r.Workflow.Version, err = workflowRef(cmd, s.workflow)
+		r.Workflow, err = s.workflowOf(cmd)
 	} else {
 		r.Goal, err = s.readGoal(cmd)
 	}

@@ -201,7 +201,6 @@ func MeaningOf(code string) string {
 		"lease_expired":        "the host stopped answering, or never fetched the task",
 		"queue_timeout":        "no device became free in time",
 		"released":             "an operator ended the attempt by force",
-		"cancelled":            "somebody asked for it",
 	}[code]
 }
 

@@ -99,6 +99,9 @@ func (s *speech) noCandidate(w Wait) string {
 			never = append(never, c.has())
 		}
 	}
+	if len(never) > 0 && w.Known == 1 {
+		return "the only known device does not have " + strings.Join(never, ", nor ")
+	}
 	if len(never) > 0 {
 		return fmt.Sprintf("none of the %s has %s", counted(w.Known, "known device"), strings.Join(never, ", and none has "))
 	}
@@ -114,9 +117,9 @@ func (s *speech) impossible(w Wait) {
 		switch what := c.word(); {
 		case c.Meeting > 0:
 		case len(c.Nearest) > 0:
-			s.say("Did you mean %s? It is the nearest %s that is known.", either(c.Nearest), what)
+			s.say("Did you mean the %s %s?", what, either(c.quoted(c.Nearest)))
 		case len(c.Known) > 0:
-			s.say("Known %ss are, for instance, %s.", what, list(c.Known))
+			s.say("Known %ss are, for instance, %s.", what, list(c.quoted(c.Known)))
 		default:
 			s.say("No known device has any %s.", what)
 		}
@@ -128,7 +131,7 @@ func (s *speech) impossible(w Wait) {
 
 // sieve tells what each clause leaves, when there is more than one thing to tell.
 func (s *speech) sieve(w Wait) {
-	if w.Known == 0 || len(w.Clauses) == 0 || w.Candidates == w.Known || len(w.Clauses) == 1 && w.Candidates == 0 {
+	if w.Known < 2 || len(w.Clauses) == 0 || w.Candidates == w.Known || len(w.Clauses) == 1 && w.Candidates == 0 {
 		return
 	}
 	var parts []string
@@ -138,8 +141,8 @@ func (s *speech) sieve(w Wait) {
 			break
 		}
 		left = c.Left
-		part := fmt.Sprintf("%s leaves %s", c.has(), numberOf(c.Left))
-		if c.Lost > 0 {
+		part := fmt.Sprintf("%s leaves %s", c.has(), c.left())
+		if c.Lost > 0 && c.Left > 0 {
 			part += " (without " + among(refLabels(c.Losses), c.Lost) + ")"
 		}
 		parts = append(parts, part)
@@ -149,18 +152,28 @@ func (s *speech) sieve(w Wait) {
 
 // taken is what the candidates do, when none of them is free.
 func taken(w Wait) string {
-	if len(w.States) == 1 {
-		does := stateWord(w.States[0].State, w.Candidates)
-		if w.Candidates == 1 {
-			return "the only device that it could have " + does
+	meeting := " that meets its constraints"
+	if w.Candidates > 1 {
+		meeting = " that meet its constraints"
+	}
+	if len(w.Clauses) == 0 {
+		meeting = " of the pool"
+	}
+	if len(w.States) > 1 {
+		var parts []string
+		for _, st := range w.States {
+			parts = append(parts, fmt.Sprintf("%d %s", st.Count, stateWord(st.State, st.Count)))
 		}
-		return fmt.Sprintf("all %d devices that it could have %s", w.Candidates, does)
+		return fmt.Sprintf("none of the %d devices%s can take it now: %s", w.Candidates, meeting, list(parts))
 	}
-	var parts []string
-	for _, st := range w.States {
-		parts = append(parts, fmt.Sprintf("%d %s", st.Count, stateWord(st.State, st.Count)))
+	does := stateWord(w.States[0].State, w.Candidates)
+	switch w.Candidates {
+	case 1:
+		return "the only device" + meeting + " " + does
+	case 2:
+		return "both devices" + meeting + " " + does
 	}
-	return fmt.Sprintf("none of the %d devices that it could have can take it now: %s", w.Candidates, list(parts))
+	return fmt.Sprintf("all %d devices%s %s", w.Candidates, meeting, does)
 }
 
 // states tells of each listed candidate what it does.
@@ -168,8 +181,8 @@ func (s *speech) states(w Wait) {
 	for _, st := range w.States {
 		told := 0
 		for at := 0; at < len(st.Devices); {
-			tail, alike := s.doing(st.State, st.Devices[at]), []string{}
-			for at < len(st.Devices) && s.doing(st.State, st.Devices[at]) == tail {
+			tail, alike := s.doing(w, st.State, st.Devices[at]), []string{}
+			for at < len(st.Devices) && s.doing(w, st.State, st.Devices[at]) == tail {
 				alike = append(alike, st.Devices[at].Device.label())
 				at++
 			}
@@ -183,9 +196,9 @@ func (s *speech) states(w Wait) {
 }
 
 // doing is what one candidate does, since when, and what ends it.
-func (s *speech) doing(state string, c Candidate) string {
+func (s *speech) doing(w Wait, state string, c Candidate) string {
 	text := s.stateText(state, c)
-	if c.Tried {
+	if c.Tried && w.Candidates > 1 {
 		text += "; an earlier attempt ended on it, so others are tried first"
 	}
 	return text
@@ -279,7 +292,7 @@ func (s *speech) ahead(w Wait) {
 		s.say("How many tasks are ahead of it is too much to count.")
 	case a.Count == 0 && countOf(w.States, CandidateFree) > 0:
 	case a.Count == 0:
-		s.say("No other task is ahead of it for %s.", theDevices(w.Candidates))
+		s.say("It is next in line: no other task is ahead of it for %s.", theDevices(w.Candidates))
 	default:
 		var first []string
 		for _, t := range a.First {

@@ -3,6 +3,7 @@ package v1
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,11 +46,34 @@ func (c Clause) has() string {
 	return "the " + c.word() + " " + c.Value
 }
 
+// quoted is values of the clause as people tell them.
+func (c Clause) quoted(values []string) []string {
+	if c.Clause != string(phonebooth.MismatchTags) {
+		return values
+	}
+	all := make([]string, len(values))
+	for i, v := range values {
+		all[i] = strconv.Quote(v)
+	}
+	return all
+}
+
+// left is how many devices the clause leaves.
+func (c Clause) left() string {
+	switch {
+	case c.Left == 0:
+		return "none"
+	case c.Lost == 0:
+		return "all"
+	}
+	return strconv.Itoa(c.Left)
+}
+
 // stateWord is a state as a predicate of so many devices.
 func stateWord(state string, n int) string {
-	is, has, does := "are", "have hosts that are", "are"
+	is, has := "are", "have hosts that"
 	if n == 1 {
-		is, has, does = "is", "has a host that is", "is"
+		is, has = "is", "has a host that"
 	}
 	condition, isCondition := strings.CutPrefix(state, "condition:")
 	switch phonebooth.Reason(state) {
@@ -62,16 +86,16 @@ func stateWord(state string, n int) string {
 	case phonebooth.ReasonQuarantine:
 		return is + " in quarantine"
 	case phonebooth.ReasonDraining:
-		return has + " being drained"
+		return has + " " + is + " being drained"
 	case phonebooth.ReasonSilent:
-		return has + " silent"
+		return is + " out of reach, with a silent host"
 	case phonebooth.ReasonDeaf:
-		return has + " not asking for work"
+		return has + " " + is + " not asking for work"
 	}
 	if isCondition {
-		return does + " " + condition
+		return is + " " + condition
 	}
-	return does + " in another state"
+	return is + " in another state"
 }
 
 // shortState is a state as an attribute.
@@ -84,17 +108,18 @@ func (s *speech) until(t time.Time) string { return spoken(t.Sub(s.now)) }
 
 // spoken is a duration as a person would say it.
 func spoken(d time.Duration) string {
+	whole := func(unit time.Duration) int { return int(d.Round(unit) / unit) }
 	switch d = max(d, 0); {
 	case d < time.Second:
 		return "less than 1 s"
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
+	case whole(time.Second) < 120:
+		return fmt.Sprintf("%d s", whole(time.Second))
+	case whole(time.Minute) < 120:
+		return fmt.Sprintf("%d min", whole(time.Minute))
+	case whole(time.Hour) < 48:
+		return fmt.Sprintf("%d h", whole(time.Hour))
 	}
-	return fmt.Sprintf("%d days", int(d.Hours()/24))
+	return fmt.Sprintf("%d days", whole(24*time.Hour))
 }
 
 // counted is so many of a thing.
@@ -110,13 +135,6 @@ func isAre(n int) string {
 		return "1 device is"
 	}
 	return fmt.Sprintf("%d devices are", n)
-}
-
-func numberOf(n int) string {
-	if n == 0 {
-		return "none"
-	}
-	return fmt.Sprint(n)
 }
 
 // list joins names as in a sentence.
