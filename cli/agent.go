@@ -31,7 +31,10 @@ func (p *program) agent() *cobra.Command {
 			"      stop: {signal: INT, grace: 10s, term_grace: 2s}   # then TERM, then KILL\n" +
 			"      exit_codes: {3: try_again}\n" +
 			"  presets: [/etc/phonebooth/presets]   # files of the same fields, and directories of such files\n" +
-			"  presets_off: [shell]                 # of those that ship",
+			"  presets_off: [shell]                 # of those that ship\n\n" +
+			"A runner that names secrets gets them as variables; their values are hidden in all that leaves the host:\n\n" +
+			"  secrets:\n" +
+			"    API_KEY: {file: /etc/phonebooth/api-key}   # or {env: VARIABLE}, of the agent's environment",
 		Example: `phonebooth agent --server https://phones:8420 --enroll-file token
 phonebooth agent --server https://phones:8420 --adb off --sim 4
 phonebooth agent --config agent.yaml`,
@@ -71,6 +74,10 @@ func (p *program) runAgent(cmd *cobra.Command, s agentSettings, enroll string, t
 	if err != nil {
 		return usage(cmd, "%w", err)
 	}
+	secrets, err := s.Host.Secrets.read()
+	if err != nil {
+		return cannotStart(cmd, err)
+	}
 	home, err := agent.OpenHome(s.Data)
 	if err != nil {
 		return cannotStart(cmd, err)
@@ -85,7 +92,7 @@ func (p *program) runAgent(cmd *cobra.Command, s agentSettings, enroll string, t
 		return err
 	}
 	a, err := agent.New(home, c.Agent(string(id.HostID)), bridges, runners, agent.Options{
-		Version: p.opts.Version, TakeOver: takeOver, Log: log,
+		Version: p.opts.Version, TakeOver: takeOver, Log: log, Secrets: secrets,
 	})
 	if err != nil {
 		return err

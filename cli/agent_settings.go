@@ -30,6 +30,7 @@ type hostSettings struct {
 	Tags    []string                   `yaml:"tag"`
 	Bridges map[string]bridge.Settings `yaml:"bridges"` // further ones, by name
 	Presets presetSettings             `yaml:",inline"`
+	Secrets secretSettings             `yaml:"secrets"`
 }
 
 // The bridges that flags speak of, and the words of --adb.

@@ -23,6 +23,7 @@ import (
 	"github.com/phonebooth-dev/phonebooth/client"
 	"github.com/phonebooth-dev/phonebooth/internal/agent"
 	"github.com/phonebooth-dev/phonebooth/internal/server"
+	"github.com/phonebooth-dev/phonebooth/internal/telemetry"
 	"github.com/phonebooth-dev/phonebooth/runner"
 	"github.com/phonebooth-dev/phonebooth/strategy"
 )
@@ -37,7 +38,8 @@ type Options struct {
 	Runners    *runner.Registry
 	HostName   string
 
-	LeaseTTL time.Duration // 0: 30 s
+	LeaseTTL time.Duration               // 0: 30 s
+	Secrets  map[string]telemetry.Secret // of the host, by name
 	Version  string
 	Log      *slog.Logger // nil: slog.Default
 	// Ready is told once where the control plane is and its admin token, before any task is taken. May be nil.
@@ -94,7 +96,7 @@ func host(ctx context.Context, home *agent.Home, srv *server.Server, opts Option
 		return err
 	}
 	a, err := agent.New(home, c.Agent(string(id.HostID)), opts.Bridges, opts.Runners, agent.Options{
-		Version: opts.Version, Log: opts.Log,
+		Version: opts.Version, Log: opts.Log, Secrets: opts.Secrets,
 		TakeOver: home.Moved(), // a copy of this directory has a control plane of its own: nobody else is this host
 	})
 	if err != nil {
