@@ -54,8 +54,8 @@ func TestInstrumentationsAreFoundInCommands(t *testing.T) {
 	for command, want := range map[string][]string{
 		"am instrument -w -r -e debug false com.app.test/androidx.test.runner.AndroidJUnitRunner": {"com.app.test/androidx.test.runner.AndroidJUnitRunner"},
 		"cd /x; nohup am instrument -w 'a.b/c.D$E' >/dev/null &":                                  {"a.b/c.D$E"},
-		"am start -n a.b/.C; echo am instrument": nil,
-		"cmd activity instrument -w x.y/z":       {"x.y/z"},
+		"am start -n a.b/.C; echo am instrument":                                                  nil,
+		"cmd activity instrument -w x.y/z":                                                        {"x.y/z"},
 	} {
 		if diff := cmp.Diff(want, instrumentedBy(command)); diff != "" {
 			t.Errorf("%q: -want +got\n%s", command, diff)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/phonebooth-dev/phonebooth/bridge"
 	"github.com/phonebooth-dev/phonebooth/internal/agent/minder"
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
 )
@@ -26,11 +27,11 @@ func (a *Agent) clean(life context.Context, l *lease) {
 			break
 		}
 		a.log.Error("device cannot be cleaned", append(l.task(), "err", err)...)
-		why, longest := "it could not be put in order after an attempt; the host tries again", a.timing.of30(5*time.Minute)
+		longest := a.timing.of30(5 * time.Minute)
 		if errors.Is(err, errHeld) {
-			why, longest = othersHands, a.timing.heartbeat
+			longest = a.timing.heartbeat
 		}
-		a.pool.setTrouble(l.key(), why)
+		a.pool.setTrouble(l.key(), trouble(err))
 		if !a.wait(pause) {
 			return
 		}
@@ -46,7 +47,20 @@ func (a *Agent) clean(life context.Context, l *lease) {
 	l.settled(a, func() { l.clean = true })
 }
 
-// cleanOnce closes the access, kills whatever still bears the lease's cookie, and looks whether anything else is in the way.
+// trouble says for people why a device cannot be put in order.
+func trouble(err error) string {
+	unfit, ok := errors.AsType[bridge.Unfit](err)
+	switch {
+	case errors.Is(err, errHeld):
+		return othersHands
+	case ok:
+		return string(unfit) + "; the host tries again"
+	}
+	return "it could not be put in order after an attempt; the host tries again"
+}
+
+// cleanOnce closes the access, kills whatever still bears the lease's cookie, looks whether anything else is in the way, and
+// then runs the host's own hooks.
 func (a *Agent) cleanOnce(life context.Context, l *lease) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(life), closeLimit)
 	defer cancel()
@@ -67,7 +81,10 @@ func (a *Agent) cleanOnce(life context.Context, l *lease) error {
 	if l.barred != nil {
 		errs = append(errs, l.barred())
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return a.runHooks(life, l)
 }
 
 // settled notes that a part of a lease's end is done. When its outcome is kept and the device is clean, the journal needs

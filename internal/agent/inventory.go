@@ -29,7 +29,7 @@ func (p *pool) inventory(incarnation int64, runners *runner.Registry) v1.Invento
 		s := v1.Sighting{
 			Key: key, Name: runner.Clean(d.seen.Name, 255), DriverType: d.seen.DriverType, Tags: d.seen.Tags, Attributes: d.seen.Attributes,
 			Runners: runners.Offers(d.seen.DriverType), Condition: runner.Clean(string(condition), 63), Reason: runner.Clean(reason, 1024),
-			Confirm: p.confirm[key],
+			Confirm: p.confirm[key], Probed: d.probing.passed,
 		}
 		if r, err := runners.Choose(d.seen.DriverType, ""); err == nil {
 			s.Fence = r.Fence
@@ -85,6 +85,7 @@ func (a *Agent) tellInventory(ctx context.Context) {
 			draining = answer.Draining
 			a.log.Info("drain", "draining", draining)
 		}
+		a.probe(ctx, answer.Probe)
 		if a.pool.answered(answer.Confirm) {
 			continue
 		}

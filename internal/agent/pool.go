@@ -34,6 +34,7 @@ type device struct {
 	holder  string // the lease whose hands are on it; "" when there is none
 	parting bool   // the holder's report, which says that the device is ready, is on its way: the next lease may come
 	trouble string // why it cannot be put in order; "" when there is no such trouble
+	probing probing
 	slot    int
 	told    phonebooth.Condition // what was last said of it; "" when that is not known to have arrived
 }

@@ -117,7 +117,7 @@ func (a *Agent) killLeftover(ctx context.Context, e journal.Entry) *leftover {
 	killed, err := minder.KillLeftovers(ctx, minder.Record{PID: e.MinderPID, Start: e.MinderStart, BootID: e.BootID, Cookie: e.Cookie})
 	a.log.Info("attempt of a former life", append(l.task(), "phase", e.Phase, "killed", killed, "err", err)...)
 	l.strays = straysIn(l.dir)
-	l.clean = err == nil && !slices.ContainsFunc(l.strays, minder.Record.Alive)
+	l.clean = err == nil && len(a.options.Cleanup) == 0 && !slices.ContainsFunc(l.strays, minder.Record.Alive)
 	return l
 }
 

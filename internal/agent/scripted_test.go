@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +37,8 @@ type scripted struct {
 	claims      map[string][]*held
 	inventory   v1.InventoryRequest // the newest
 	confirm     map[string]int64
-	calls       []string // in order: "start", "claim", "report done", ...
+	probe       map[string]int64 // of the quarantined
+	calls       []string         // in order: "start", "claim", "report done", ...
 	claimMax    []int
 	parked      int
 	loseAnswers int // so many claims are carried out and not answered
@@ -213,7 +215,7 @@ func (s *scripted) Inventory(_ context.Context, r v1.InventoryRequest) (v1.Inven
 		}
 	}
 	s.changed()
-	answer := v1.InventoryAnswer{Confirm: map[string]int64{}}
+	answer := v1.InventoryAnswer{Confirm: map[string]int64{}, Probe: maps.Clone(s.probe)}
 	for key, n := range s.confirm {
 		answer.Confirm[key] = n
 	}

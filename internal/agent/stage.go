@@ -43,10 +43,7 @@ const (
 // locked starts nothing under a lock that another process holds, whatever the control plane says.
 func (a *Agent) locked(next stage) stage {
 	return func(ctx context.Context, l *lease) phonebooth.Report {
-		dir, name := a.home.lockDir(), l.key()
-		if shared := l.device.seen.Lock; shared != "" {
-			dir, name = a.options.LockDir, l.device.bridge+":"+shared
-		}
+		dir, name := a.lockOf(l.device)
 		lock, err := lockDevice(dir, name)
 		if err != nil {
 			why := "the host cannot lock the device"
