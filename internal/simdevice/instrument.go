@@ -41,7 +41,7 @@ func am(_ context.Context, sh *shell, args []string) int {
 		}
 	}
 	if component != TestComponent {
-		sh.print("INSTRUMENTATION_STATUS: id=ActivityManagerService\n" +
+		sh.print("INSTRUMENTATION_STATUS: id=ActivityManagerService\n"+
 			"INSTRUMENTATION_STATUS: Error=Unable to find instrumentation info for: ComponentInfo{%s}\n"+
 			"INSTRUMENTATION_STATUS_CODE: -1\n", component)
 		sh.complain("INSTRUMENTATION_FAILED: %s", component)

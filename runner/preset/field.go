@@ -125,7 +125,7 @@ func (p *draft) argv(node ast.Node) {
 
 // env reads variables.
 func (p *draft) env(node ast.Node, into *[]string, goalless bool) {
-	for _, f := range p.pairs(node, "env") {
+	for _, f := range p.pairs(node, "env", "those of variables") {
 		if !runner.ValidVariable(f.name) {
 			p.wrong(f.key, "a variable is named by letters, digits and underscores, and not PHONEBOOTH_...")
 			continue
@@ -140,7 +140,7 @@ func (p *draft) env(node ast.Node, into *[]string, goalless bool) {
 
 func (p *draft) inputs(node ast.Node) {
 	p.program.Inputs = map[string]runner.Value{}
-	for _, f := range p.pairs(node, "inputs") {
+	for _, f := range p.pairs(node, "inputs", "yours to choose") {
 		if !inputName.MatchString(f.name) {
 			p.wrong(f.key, "an input is named by small letters, digits, hyphens and underscores, the first a letter")
 			continue
@@ -205,7 +205,7 @@ func (p *draft) result(node ast.Node) {
 
 func (p *draft) exits(node ast.Node) {
 	p.program.Exits = map[int]string{}
-	for _, f := range p.pairs(node, "exit_codes") {
+	for _, f := range p.pairs(node, "exit_codes", "exit codes") {
 		if !exitCode.MatchString(f.name) {
 			p.wrong(f.key, "an exit code is a whole number from 0 to 255")
 			continue

@@ -42,8 +42,8 @@ type field struct {
 	key, value ast.Node
 }
 
-// pairs lists the fields of a mapping, however it is written, each name once.
-func (r *reader) pairs(node ast.Node, what string) (fields []field) {
+// pairs lists the fields of a mapping, however it is written, each name once. Names are those that there are, for people.
+func (r *reader) pairs(node ast.Node, what, names string) (fields []field) {
 	var values []*ast.MappingValueNode
 	switch n := node.(type) {
 	case *ast.MappingNode:
@@ -51,7 +51,7 @@ func (r *reader) pairs(node ast.Node, what string) (fields []field) {
 	case *ast.MappingValueNode:
 		values = []*ast.MappingValueNode{n}
 	default:
-		r.wrong(node, "%s must be names with values", what)
+		r.wrong(node, "%s must be names with values; the names are %s", what, names)
 		return nil
 	}
 	seen := map[string]bool{}
@@ -84,7 +84,7 @@ func keyOf(key ast.Node) (string, bool) {
 // fields has each field read by its entry of table. Fields that are not in it are mistakes, as are missing required ones.
 func (r *reader) fields(node ast.Node, what string, table map[string]func(ast.Node), required ...string) {
 	seen := map[string]bool{}
-	for _, f := range r.pairs(node, what) {
+	for _, f := range r.pairs(node, what, listed(table)) {
 		read, known := table[f.name]
 		if !known {
 			r.wrong(f.key, "unknown field of %s; there are %s", what, listed(table))
@@ -194,7 +194,13 @@ func (r *reader) duration(into *time.Duration, what string, longest time.Duratio
 
 // short is a time without the units that are nothing.
 func short(d time.Duration) string {
-	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
+	text := d.String()
+	for _, nothing := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, nothing) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 var (
