@@ -18,6 +18,7 @@ import (
 	"github.com/phonebooth-dev/phonebooth/runner"
 	runners "github.com/phonebooth-dev/phonebooth/runner/builtin"
 	"github.com/phonebooth-dev/phonebooth/runner/fake"
+	"github.com/phonebooth-dev/phonebooth/runner/service"
 	"github.com/phonebooth-dev/phonebooth/strategy"
 	strategies "github.com/phonebooth-dev/phonebooth/strategy/builtin"
 )
@@ -68,11 +69,13 @@ func buildVersion() string {
 // Main runs the verb that the process's arguments name, and returns the status to exit with.
 func Main(opts Options) int {
 	if len(os.Args) > 1 {
-		switch os.Args[1] { // both are the agent's own: nothing may come before them
+		switch os.Args[1] { // all are the agent's own: nothing may come before them
 		case minder.Verb:
 			return minder.Main(minder.Options{})
 		case fake.Verb:
 			return fake.Main()
+		case service.Verb:
+			return service.Main()
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
