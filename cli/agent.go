@@ -34,7 +34,14 @@ func (p *program) agent() *cobra.Command {
 			"  presets_off: [shell]                 # of those that ship\n\n" +
 			"A runner that names secrets gets them as variables; their values are hidden in all that leaves the host:\n\n" +
 			"  secrets:\n" +
-			"    API_KEY: {file: /etc/phonebooth/api-key}   # or {env: VARIABLE}, of the agent's environment",
+			"    API_KEY: {file: /etc/phonebooth/api-key}   # or {env: VARIABLE}, of the agent's environment\n\n" +
+			"devices corrects what is said of single devices, by key or serial number; off keeps one out of the pool. Programs under " +
+			"cleanup are run on a device after each attempt, like runners; it is unhealthy until they end with exit code 0:\n\n" +
+			"  devices:\n" +
+			"    R5CT1234567: {tags: [5g], without_tags: [\"model:SM-S901B\"]}\n" +
+			"    emulator-5554: {off: true}\n" +
+			"  cleanup:\n" +
+			"    - {name: wipe, argv: [/etc/phonebooth/wipe, \"{serial}\"], drivers: [android], timeout: 30s}",
 		Example: `phonebooth agent --server https://phones:8420 --enroll-file token
 phonebooth agent --server https://phones:8420 --adb off --sim 4
 phonebooth agent --config agent.yaml`,
@@ -78,6 +85,10 @@ func (p *program) runAgent(cmd *cobra.Command, s agentSettings, enroll string, t
 	if err != nil {
 		return cannotStart(cmd, err)
 	}
+	hooks, err := s.Host.Cleanup.hooks()
+	if err != nil {
+		return usage(cmd, "%w", err)
+	}
 	home, err := agent.OpenHome(s.Data)
 	if err != nil {
 		return cannotStart(cmd, err)
@@ -92,11 +103,12 @@ func (p *program) runAgent(cmd *cobra.Command, s agentSettings, enroll string, t
 		return err
 	}
 	a, err := agent.New(home, c.Agent(string(id.HostID)), bridges, runners, agent.Options{
-		Version: p.opts.Version, TakeOver: takeOver, Log: log, Secrets: secrets,
+		Version: p.opts.Version, TakeOver: takeOver, Log: log, Secrets: secrets, Cleanup: hooks,
 	})
 	if err != nil {
 		return err
 	}
+	defer s.Host.Devices.sayUnseen(bridges, log)()
 	say(cmd, "phonebooth agent: %s of %s", id.HostID, address)
 	return agentEnding(a.Run(cmd.Context()), s.Data)
 }

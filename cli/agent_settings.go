@@ -31,6 +31,8 @@ type hostSettings struct {
 	Bridges map[string]bridge.Settings `yaml:"bridges"` // further ones, by name
 	Presets presetSettings             `yaml:",inline"`
 	Secrets secretSettings             `yaml:"secrets"`
+	Devices deviceSettings             `yaml:"devices"` // by key, name or serial number
+	Cleanup cleanupSettings            `yaml:"cleanup"`
 }
 
 // The bridges that flags speak of, and the words of --adb.
@@ -67,6 +69,9 @@ func (s hostSettings) bridges(known *bridge.Registry) (map[string]bridge.Bridge,
 	if err := phonebooth.ValidTags("tag", s.Tags); err != nil {
 		return nil, err
 	}
+	if err := s.Devices.check(); err != nil {
+		return nil, err
+	}
 	asked := maps.Clone(s.Bridges)
 	if asked == nil {
 		asked = map[string]bridge.Settings{}
@@ -95,7 +100,7 @@ func (s hostSettings) bridges(known *bridge.Registry) (map[string]bridge.Bridge,
 		if err != nil {
 			return nil, err
 		}
-		open[name] = tagging{b, s.Tags}
+		open[name] = s.Devices.around(name, tagging{b, s.Tags})
 	}
 	if len(open) == 0 {
 		return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid", "this host would have no devices: --adb is off, and --sim is 0")

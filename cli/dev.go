@@ -76,6 +76,10 @@ func (p *program) runDev(cmd *cobra.Command, s devSettings) error {
 	if err != nil {
 		return usage(cmd, "%w", err)
 	}
+	hooks, err := s.Host.Cleanup.hooks()
+	if err != nil {
+		return usage(cmd, "%w", err)
+	}
 	secrets, err := s.Host.Secrets.read()
 	if err != nil {
 		return cannotStart(cmd, err)
@@ -86,7 +90,7 @@ func (p *program) runDev(cmd *cobra.Command, s devSettings) error {
 	}
 	err = playground.Dev(cmd.Context(), playground.Options{
 		Data: s.Data, Listen: s.Listen, Strategies: p.opts.Strategies, Strategy: s.Strategy, LeaseTTL: s.LeaseTTL,
-		Bridges: bridges, Runners: runners, Secrets: secrets, HostName: name, Version: p.opts.Version, Log: log,
+		Bridges: bridges, Runners: runners, Secrets: secrets, Cleanup: hooks, HostName: name, Version: p.opts.Version, Log: log,
 		Ready: func(url, token string) {
 			say(cmd, "phonebooth dev: %s, data in %s", url, s.Data)
 			if err := remember(url, token); err != nil {

@@ -40,6 +40,7 @@ type Options struct {
 
 	LeaseTTL time.Duration               // 0: 30 s
 	Secrets  map[string]telemetry.Secret // of the host, by name
+	Cleanup  []agent.Hook                // of the host's own, after each attempt
 	Version  string
 	Log      *slog.Logger // nil: slog.Default
 	// Ready is told once where the control plane is and its admin token, before any task is taken. May be nil.
@@ -96,7 +97,7 @@ func host(ctx context.Context, home *agent.Home, srv *server.Server, opts Option
 		return err
 	}
 	a, err := agent.New(home, c.Agent(string(id.HostID)), opts.Bridges, opts.Runners, agent.Options{
-		Version: opts.Version, Log: opts.Log, Secrets: opts.Secrets,
+		Version: opts.Version, Log: opts.Log, Secrets: opts.Secrets, Cleanup: opts.Cleanup,
 		TakeOver: home.Moved(), // a copy of this directory has a control plane of its own: nobody else is this host
 	})
 	if err != nil {
