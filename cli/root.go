@@ -46,7 +46,7 @@ phonebooth device list`,
 	add(groupTry, p.demo(), p.dev(), p.simdevice())
 	add(groupTasks, p.submit(), p.task(), p.workflow(), p.event())
 	add(groupPool, p.device(), p.host())
-	add(groupOperate, p.serve(), p.agent(), p.doctor(), p.login(), p.backup(), p.version())
+	add(groupOperate, p.serve(), p.agent(), p.preset(), p.doctor(), p.login(), p.backup(), p.version())
 	return root
 }
 
