@@ -9,9 +9,9 @@ import (
 
 func (p *program) workflow() *cobra.Command {
 	return group(&cobra.Command{
-		Use: "workflow", Short: "Apply workflows, and see them",
-		Example: "phonebooth workflow apply dark-mode.yaml\nphonebooth submit --workflow dark-mode --wait",
-	}, p.workflowApply(), p.workflowList(), p.workflowGet())
+		Use: "workflow", Short: "Check and apply workflows, and see them",
+		Example: "phonebooth workflow check dark-mode.yaml\nphonebooth workflow apply dark-mode.yaml\nphonebooth submit --workflow dark-mode --wait",
+	}, p.workflowCheck(), p.workflowApply(), p.workflowList(), p.workflowGet(), p.workflowSchema())
 }
 
 // workflowRef reads NAME or NAME@VERSION; version 0 is the newest.

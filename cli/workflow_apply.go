@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -63,16 +63,13 @@ func readSource(cmd *cobra.Command, path string) (string, error) {
 	return string(text), nil
 }
 
-// inFile puts the name of the file before a mistake in it, as compilers do: file:line:column.
+// inFile puts the name of the file before a mistake in it.
 func inFile(path string, err error) error {
 	e, ok := err.(*phonebooth.Error)
 	if !ok {
 		return err
 	}
-	place, message := path, e.Message
-	if line, column := e.Detail["line"], e.Detail["column"]; line != "" {
-		place += ":" + line + ":" + column
-		message = strings.TrimPrefix(message, fmt.Sprintf("line %s, column %s: ", line, column))
+	return &failure{
+		status: exitUsage, err: errors.New(located(path, e)), next: []string{"see all that is wrong with: phonebooth workflow check " + path},
 	}
-	return &failure{status: exitUsage, err: fmt.Errorf("%s: %s", place, message)}
 }

@@ -225,7 +225,7 @@ func TestCheckFindsAllMistakesInTheOrderOfTheText(t *testing.T) {
 	if want := []string{"1:10", "2:7", "4:18", "4:32", "5:5", "6:10", "7:1", "8:1"}; !slices.Equal(got, want) {
 		t.Errorf("problems at %v, want %v: %v", got, want, problems)
 	}
-	_, problems = workflow.Check(head + "steps: [a]\n" + "env: {A: {"+strings.Repeat("x: y,", 1000)+"}}\n")
+	_, problems = workflow.Check(head + "steps: [a]\n" + "env: {A: {" + strings.Repeat("x: y,", 1000) + "}}\n")
 	if len(problems) != 1 {
 		t.Errorf("%d problems, want 100 at most", len(problems))
 	}

@@ -24,8 +24,9 @@ type reader struct {
 }
 
 type problem struct {
-	at  token.Position // zero: nowhere
-	err *phonebooth.Error
+	at    token.Position // zero: nowhere
+	after bool           // the others come first: a field that is missing may be there under a wrong name
+	err   *phonebooth.Error
 }
 
 // placed is a text and where it stands.
@@ -39,6 +40,12 @@ type placed struct {
 // found is all that is wrong, in the order of the text.
 func (r *reader) found() []*phonebooth.Error {
 	slices.SortStableFunc(r.problems, func(a, b problem) int {
+		switch {
+		case a.after && !b.after:
+			return 1
+		case b.after && !a.after:
+			return -1
+		}
 		return cmp.Or(cmp.Compare(a.at.Line, b.at.Line), cmp.Compare(a.at.Column, b.at.Column))
 	})
 	var all []*phonebooth.Error
@@ -54,17 +61,23 @@ func (r *reader) wrong(node ast.Node, format string, args ...any) {
 }
 
 func (r *reader) wrongAt(at *token.Position, format string, args ...any) {
-	if len(r.problems) >= maxProblems {
-		return
+	r.note(problemAt(at, format, args...))
+}
+
+func (r *reader) note(p problem) {
+	if len(r.problems) < maxProblems {
+		r.problems = append(r.problems, p)
 	}
+}
+
+func problemAt(at *token.Position, format string, args ...any) problem {
 	message := fmt.Sprintf(format, args...)
 	if at == nil {
-		r.problems = append(r.problems, problem{err: phonebooth.Errorf(phonebooth.Invalid, "invalid", "%s", message).With("pointer", "/source")})
-		return
+		return problem{err: phonebooth.Errorf(phonebooth.Invalid, "invalid", "%s", message).With("pointer", "/source")}
 	}
 	err := phonebooth.Errorf(phonebooth.Invalid, "invalid", "line %d, column %d: %s", at.Line, at.Column, message).
 		With("pointer", "/source").With("line", strconv.Itoa(at.Line)).With("column", strconv.Itoa(at.Column))
-	r.problems = append(r.problems, problem{at: *at, err: err})
+	return problem{at: *at, err: err}
 }
 
 // positionOf is where a node begins, nil when nobody knows.
@@ -119,7 +132,9 @@ func (r *reader) fields(node ast.Node, what string, known ...field) map[string]b
 	}
 	for _, f := range known {
 		if f.required && !seen[f.name] {
-			r.wrong(node, "%s is missing", f.name)
+			missing := problemAt(positionOf(node), "%s is missing", f.name)
+			missing.after = true
+			r.note(missing)
 		}
 	}
 	return seen

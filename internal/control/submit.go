@@ -2,13 +2,13 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/phonebooth-dev/phonebooth"
 	"github.com/phonebooth-dev/phonebooth/internal/ledger"
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
 	"github.com/phonebooth-dev/phonebooth/internal/store"
+	"github.com/phonebooth-dev/phonebooth/workflow"
 )
 
 // Submit stores a task and gives back its id after COMMIT, without waiting for a device (S1.1). key is the caller's
@@ -74,8 +74,8 @@ func (c *Control) checked(ctx context.Context, spec phonebooth.TaskSpec) (phoneb
 	return c.resolveWorkflow(ctx, spec)
 }
 
-// resolveWorkflow pins the version of a workflow, and refuses one that does not exist (S1.4). Workflows are immutable and
-// never removed, so what was found stays true.
+// resolveWorkflow pins the version of a workflow, and refuses one that does not exist, and inputs that it does not have
+// (S1.4). Workflows are immutable and never removed, so what was found stays true.
 func (c *Control) resolveWorkflow(ctx context.Context, spec phonebooth.TaskSpec) (phonebooth.TaskSpec, error) {
 	if spec.Workflow == nil {
 		return spec, nil
@@ -84,8 +84,13 @@ func (c *Control) resolveWorkflow(ctx context.Context, spec phonebooth.TaskSpec)
 	if err != nil {
 		return spec, err
 	}
-	if len(spec.Inputs) > 0 && !json.Valid(spec.Inputs) {
-		return spec, phonebooth.Errorf(phonebooth.Invalid, "invalid", "the workflow's inputs are not JSON").With("pointer", "/workflow/inputs")
+	def, err := workflow.Parse(w.Source)
+	if err != nil {
+		return spec, phonebooth.Errorf(phonebooth.Invalid, "invalid",
+			"this version of the workflow cannot be read any more; apply the workflow again").With("pointer", "/workflow/version").Because(err)
+	}
+	if _, err := def.Bind(spec.Inputs); err != nil {
+		return spec, err
 	}
 	ref := w.WorkflowRef
 	spec.Workflow = &ref

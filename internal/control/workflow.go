@@ -17,7 +17,7 @@ import (
 func (c *Control) ApplyWorkflow(ctx context.Context, by Caller, name, source string) (w phonebooth.Workflow, created bool, err error) {
 	def, err := workflow.Parse(source)
 	if err != nil {
-		return w, false, phonebooth.Errorf(phonebooth.Invalid, "invalid", "the workflow is wrong: %v", err).With("pointer", "/source")
+		return w, false, err
 	}
 	if def.Name != name {
 		return w, false, phonebooth.Errorf(phonebooth.Invalid, "invalid",
