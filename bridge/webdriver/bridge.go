@@ -11,6 +11,8 @@
 // cut closes its connections and kills chromedriver; a lease that may not drive passes nothing. It guards against mistakes,
 // not against malice: a runner can start a browser of its own, and is then fenced as a process.
 //
+// The host ends chromedriver with each program of the lease that ends: a workflow's next step begins with a new browser.
+//
 // chromedriver dies with the thread of the agent that started it, Chromium with chromedriver. Of the processes those that are
 // detached carry what the lease says that they must ([bridge.Lease]), all others name the lease's directory. What an agent
 // that was killed left is killed and removed by the next one's [Bridge.Watch].
@@ -116,7 +118,7 @@ func (a *access) Env() []string {
 	return []string{"WEBDRIVER_URL=" + a.gate.url(), "SELENIUM_REMOTE_URL=" + a.gate.url()}
 }
 
-// Probe asks chromedriver, once it was started. One that ended by itself is lost: commands on it have ended somehow.
+// Probe tells whether the programs were there all the time, and asks chromedriver where it runs.
 func (a *access) Probe(ctx context.Context) error {
 	a.bridge.mu.Lock()
 	lost := a.lost

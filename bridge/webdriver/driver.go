@@ -12,12 +12,10 @@ import (
 	"regexp"
 	"sync"
 	"time"
-
-	"github.com/phonebooth-dev/phonebooth/bridge"
 )
 
-// driver is the chromedriver of one lease. It is started once, when it is needed first: one that ended by itself is not
-// replaced, because nobody knows how its commands ended.
+// driver is the chromedriver of one lease. It is started when it is needed, also again: the host ends it with each program of
+// the lease, because it carries the lease's mark. Its browsers end with it.
 type driver struct {
 	program string
 	dir     string   // it runs there
@@ -53,10 +51,7 @@ func (d *driver) up(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if p, address := d.now(); p != nil {
-		if over(p.ended) {
-			return "", errEnded
-		}
+	if p, address := d.now(); p != nil && !over(p.ended) {
 		return address, nil
 	}
 	return d.start(ctx)
@@ -89,7 +84,7 @@ func (d *driver) start(ctx context.Context) (string, error) {
 	case port := <-heard:
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.running, d.address = p, "127.0.0.1:"+port
+		d.address = "127.0.0.1:" + port
 		if d.over {
 			p.kill()
 			return "", errOver
@@ -118,7 +113,7 @@ func (d *driver) launch(cmd *exec.Cmd) (*process, error) {
 		return nil, errOver
 	}
 	p, err := launch(cmd)
-	d.running = p
+	d.running, d.address = p, ""
 	return p, err
 }
 
@@ -143,16 +138,11 @@ func listen(out *os.File, p *process) <-chan string {
 	return heard
 }
 
-// probe asks the driver whether it listens. One that was not started yet has nothing to lose.
+// probe asks the driver whether it listens. One that does not run can be started.
 func (d *driver) probe(ctx context.Context) error {
-	d.mu.Lock()
-	p, address, ours := d.running, d.address, d.over
-	d.mu.Unlock()
-	if p == nil || ours || address == "" {
+	p, address := d.now()
+	if p == nil || over(p.ended) || address == "" {
 		return nil
-	}
-	if over(p.ended) {
-		return bridge.ErrGone
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/status", nil)
 	if err != nil {
@@ -164,9 +154,9 @@ func (d *driver) probe(ctx context.Context) error {
 		return response.Body.Close()
 	}
 	select {
-	case <-p.ended:
-		return bridge.ErrGone
-	case <-time.After(endTime / 10): // the kernel was quicker than we
+	case <-p.ended: // while it was asked
+		return nil
+	case <-time.After(endTime / 10):
 	}
 	return fmt.Errorf("asking chromedriver: %w", err)
 }

@@ -286,18 +286,22 @@ func TestTheGateHasNothingButItsBrowsers(t *testing.T) {
 	}
 }
 
-func TestAPhoneWhoseDriverDiedIsGone(t *testing.T) {
+func TestADriverThatWasEndedIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	p := open(t, webdriver.Options{}, bridge.Lease{})
-	p.do(t, http.MethodGet, "/status", nil, nil)
-	if err := p.Probe(t.Context()); err != nil {
-		t.Errorf("probing: %v", err)
+	for range 2 {
+		p.do(t, http.MethodGet, "/status", nil, nil)
+		if err := p.Probe(t.Context()); err != nil {
+			t.Errorf("probing: %v", err)
+		}
+		for _, pid := range processesOf(p.dir) { // as the host does with each program of the lease that ends
+			kill(pid)
+		}
+		if err := p.Probe(t.Context()); err != nil {
+			t.Errorf("probing when the driver has ended: %v, want nil: the phone is not gone", err)
+		}
+		eventually(t, "the driver's end", func() bool { return len(processesOf(p.dir)) == 0 })
 	}
-	for _, pid := range processesOf(p.dir) {
-		kill(pid)
-	}
-	eventually(t, "the loss", func() bool { return p.Probe(t.Context()) == bridge.ErrGone })
-	p.refused(t, http.MethodPost, "/session", map[string]any{"capabilities": map[string]any{}}, "session not created", "chromedriver has ended")
 }
 
 func eventually(t testing.TB, what string, done func() bool) {
