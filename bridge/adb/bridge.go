@@ -16,13 +16,16 @@
 // Then it must answer, have booted, and have room. How it was before the lease lies on the device itself until that has
 // worked: so a lease that nobody could clean up after is cleaned up after before the next one, on whichever host.
 //
-// An adb server that is away is started, unless Options says otherwise; none is ever ended.
+// An adb server that is away is started, unless Options says otherwise; none is ever ended. One of another version than the
+// host's adb program is used as it is: the conflict is an attribute of each device, adb_conflict, and a line in the log, and
+// gates answer with the program's version, so that programs which use it do not take offence.
 package adb
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"slices"
@@ -42,18 +45,21 @@ type Options struct {
 	NoStart bool                // leave a server that is away alone
 	Adb     wire.Options        // of the client
 	Getenv  func(string) string // nil: os.Getenv
+	Log     *slog.Logger        // nil: slog.Default
 }
 
 // Bridge watches one adb server.
 type Bridge struct {
 	client *wire.Client
+	log    *slog.Logger
 
 	mu       sync.Mutex
 	phones   []phone
 	listed   []wire.Device // every transport of the server
 	opened   map[*access]bool
 	released map[string]bool // devices that leases have left since they were last looked at, by key
-	freed    chan struct{}   // gets a token when one has
+	versions versions
+	freed    chan struct{} // gets a token when one has
 }
 
 // New makes the bridge to an adb server. It does not connect.
@@ -66,7 +72,10 @@ func New(o Options) (*Bridge, error) {
 		return nil, err
 	}
 	o.Adb.StartMissing = !o.NoStart
-	return &Bridge{client: wire.New(address, o.Adb), opened: map[*access]bool{}, released: map[string]bool{}, freed: make(chan struct{}, 1)}, nil
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return &Bridge{log: o.Log, client: wire.New(address, o.Adb), opened: map[*access]bool{}, released: map[string]bool{}, freed: make(chan struct{}, 1)}, nil
 }
 
 // Open makes a bridge of settings: server, HOST:PORT of the adb server; start, "no" to leave a server that is away alone.
@@ -89,12 +98,12 @@ func (b *Bridge) Open(ctx context.Context, key string, lease bridge.Lease) (brid
 		b.mu.Unlock()
 		return nil, bridge.ErrGone
 	}
-	transport := b.phones[at].Transports[0]
+	transport, program := b.phones[at].Transports[0], b.versions.program
 	a := &access{bridge: b, key: key, transport: transport}
 	b.opened[a] = true
 	b.mu.Unlock()
 	var err error
-	if a.gate, err = newGate(ctx, b.client.Address(), transport, lease); err != nil {
+	if a.gate, err = newGate(ctx, b.client.Address(), program, transport, lease); err != nil {
 		b.forget(a)
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func TestWhatAnAttemptLeftOnItsDeviceIsGone(t *testing.T) {
 	b := o.open(t)
 	for _, line := range []string{
 		"nohup screenrecord /sdcard/a.mp4 >/dev/null 2>&1 &", "setsid logcat </dev/null >/dev/null 2>&1 &", "(sleep 600; sleep 600) &",
-		"ime enable com.evil/.Keyboard; ime set com.evil/.Keyboard", "am instrument -w -e class A com.app.test/androidx.test.Runner",
+		"ime enable com.evil/.Keyboard; ime set com.evil/.Keyboard", "am instrument -w -e class A com.app.test/androidx.test.Runner; true", // which may have failed
 	} {
 		if got := b.run(t, "", "shell", line); got.code != 0 {
 			t.Fatalf("%s: %+v", line, got)

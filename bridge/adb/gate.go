@@ -29,6 +29,7 @@ type gate struct {
 	lease   bridge.Lease
 	device  wire.Device
 	server  *wire.Client // the real one; what it opens are lines of this gate
+	program int          // version of this host's adb program, 0 when it is not known
 	door    net.Listener // for clients; its port stays taken until close
 	end     context.CancelFunc
 	cut     func()        // closes all that is open, at once and for good
@@ -56,9 +57,9 @@ var (
 )
 
 // newGate opens a gate to a transport. The error is bridge.ErrGone when the server does not list it as ready.
-func newGate(ctx context.Context, server wire.Address, device wire.Device, lease bridge.Lease) (*gate, error) {
+func newGate(ctx context.Context, server wire.Address, program int, device wire.Device, lease bridge.Lease) (*gate, error) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	g := &gate{lease: lease, device: device, end: end, closed: make(chan struct{}), changed: make(chan struct{}), open: map[io.Closer]bool{}}
+	g := &gate{lease: lease, device: device, program: program, end: end, closed: make(chan struct{}), changed: make(chan struct{}), open: map[io.Closer]bool{}}
 	g.cut = sync.OnceFunc(g.shutDown)
 	g.server = wire.New(server, wire.Options{CallTimeout: openTime, Dial: g.dial})
 	if err := g.begin(ctx, life, wire.New(server, wire.Options{})); err != nil {

@@ -98,7 +98,13 @@ func refuse(what string) string {
 // host answers what is asked of the server itself.
 func (g *gate) host(ctx context.Context, client *line, r request) {
 	switch r.verb {
-	case "version", "host-features":
+	case "version":
+		if g.program != 0 { // a client of another version than its server kills it, or tries to
+			g.say(client, wire.OkayAnswer+wire.Block(fmt.Sprintf("%04x", g.program)))
+			return
+		}
+		g.relay(ctx, client, "host:version")
+	case "host-features":
 		g.relay(ctx, client, "host:"+r.verb)
 	case "features", "get-state", "get-serialno", "get-devpath":
 		if err := g.means(r.target); err != nil {

@@ -33,6 +33,10 @@ type watch struct {
 	health     map[uint64]health    // by transport id
 	checking   map[uint64]bool
 	checks     chan check
+	conflict   string // of the server with the host's adb program, for people; "" when there is none
+	compared   chan versions
+	comparing  bool
+	compare    time.Time // when to compare versions again
 	identities []wire.Identity
 }
 
@@ -47,7 +51,7 @@ func (b *Bridge) Watch(ctx context.Context, changed func([]bridge.Device)) error
 	w := &watch{
 		bridge: b, changed: changed, answers: make(chan answer), properties: map[uint64]map[string]string{}, asking: map[uint64]bool{},
 		tried: map[uint64]bool{}, since: map[uint64]time.Time{},
-		health: map[uint64]health{}, checking: map[uint64]bool{}, checks: make(chan check),
+		health: map[uint64]health{}, checking: map[uint64]bool{}, checks: make(chan check), compared: make(chan versions),
 	}
 	lists := make(chan []wire.Device)
 	tracked := make(chan error, 1)
@@ -70,6 +74,7 @@ func (b *Bridge) Watch(ctx context.Context, changed func([]bridge.Device)) error
 			w.list(list)
 			w.tell()
 			w.ask(ctx, false)
+			w.compareVersions(ctx)
 		case a := <-w.answers:
 			delete(w.asking, a.transport)
 			news := !w.tried[a.transport]
@@ -83,6 +88,8 @@ func (b *Bridge) Watch(ctx context.Context, changed func([]bridge.Device)) error
 			w.check(ctx)
 		case c := <-w.checks:
 			w.checked(c)
+		case v := <-w.compared:
+			w.versions(v)
 		case <-b.freed:
 			w.check(ctx)
 		case <-again.C:
@@ -91,6 +98,7 @@ func (b *Bridge) Watch(ctx context.Context, changed func([]bridge.Device)) error
 			}
 			w.ask(ctx, true)
 			w.check(ctx)
+			w.compareVersions(ctx)
 		}
 	}
 }
@@ -157,6 +165,9 @@ func (w *watch) tell() {
 		}
 		p := phone{Identity: id, properties: w.properties[id.Transports[0].TransportID], health: w.health[id.Transports[0].TransportID]}
 		d := p.device(w.listed)
+		if w.conflict != "" {
+			d.Attributes[attrConflict] = w.conflict
+		}
 		d.Lock = w.bridge.client.Address().String() + " " + d.Key
 		phones, devices = append(phones, p), append(devices, d)
 	}

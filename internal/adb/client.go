@@ -3,8 +3,8 @@
 //
 // It is a client of the server that adb installs, and no replacement for it: the server talks to the
 // phones. It is not the gate that a lease sees, and it decides nothing about leases. The adb program
-// itself is run in one case only, to start a server where none answers, because that program kills a
-// server of another version without being asked.
+// itself is run in two cases only, as a server where none answers and for its version, because as a client that program
+// kills a server of another version without being asked.
 //
 //	addr, err := adb.ResolveAddress("", os.Getenv)
 //	c := adb.New(addr, adb.Options{})
@@ -45,7 +45,7 @@ func (r *Refusal) Error() string {
 
 // Options tunes a Client. The zero value is production.
 type Options struct {
-	// Binary is the adb program, looked up in PATH; "adb" if empty. Only StartServer runs it.
+	// Binary is the adb program, looked up in PATH; "adb" if empty. Only StartServer and ProgramVersion run it.
 	Binary string
 	// Environ is what StartServer gives to adb on top of this process's environment.
 	Environ []string
