@@ -83,6 +83,15 @@ func runners() (*runner.Registry, error) {
 		return runner.Registration{Name: name, Fence: "process", Runner: runner.Program{Argv: argv, Stop: quick}}
 	}
 	g := &runner.Registry{}
+	examples, err := exampleRunners()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range examples {
+		if err := g.Register(r); err != nil {
+			return nil, err
+		}
+	}
 	return g, errors.Join(
 		g.Register(pretend), g.Register(own("shell", "sh", "-c", `eval "$PHONEBOOTH_GOAL"`)),
 		g.Register(own("echo", "sh", "-c", `printf %s "$PHONEBOOTH_GOAL"`)), g.Register(own("missing", "no-such-program-here")),
