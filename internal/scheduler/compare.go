@@ -116,7 +116,9 @@ func (x *index) reconcileDevices(snapshot store.Snapshot, touched map[string]boo
 		d, differs := x.device(row.ID), false
 		if !d.known || d.row.Rev != row.Rev {
 			differs = true
-			d.row.Rev = row.Rev - 1
+			older := *d.row
+			older.Rev = row.Rev - 1
+			d.row = &older
 			x.putDevice(row)
 		}
 		if !sameHolder(d.reservation, reserved[row.ID]) {

@@ -9,8 +9,8 @@ import (
 
 // deviceRow is a device in the index.
 type deviceRow struct {
-	row         phonebooth.Device
-	known       bool // row is set
+	row         *phonebooth.Device // replaced, never changed: explanations keep it
+	known       bool               // row is set
 	host        *hostRow
 	reservation *phonebooth.Reservation
 	reservedPos int64   // position of the newest change known to speak of the reservation
@@ -22,7 +22,7 @@ type deviceRow struct {
 func (x *index) device(id phonebooth.DeviceID) *deviceRow {
 	d := x.devices[id]
 	if d == nil {
-		d = &deviceRow{}
+		d = &deviceRow{row: &phonebooth.Device{}}
 		x.devices[id] = d
 	}
 	return d
@@ -35,8 +35,8 @@ func (x *index) putDevice(row phonebooth.Device) {
 		return
 	}
 	x.touch(string(row.ID))
-	if d.known && sameKind(d.row, row) {
-		d.row = row
+	if d.known && sameKind(*d.row, row) {
+		d.row = &row
 		x.judge(d)
 		return
 	}
@@ -45,7 +45,7 @@ func (x *index) putDevice(row phonebooth.Device) {
 		d.known, d.host = true, x.host(row.HostID)
 		d.host.devices = append(d.host.devices, d)
 	}
-	d.row, d.lanes = row, nil
+	d.row, d.lanes = &row, nil
 	for _, l := range x.lanes {
 		if l.constraints.Match(row) == phonebooth.Matches {
 			d.lanes = append(d.lanes, l)

@@ -42,8 +42,8 @@ func (s *Scheduler) Explain(ctx context.Context, t phonebooth.Task) (v1.Wait, er
 	return w, nil
 }
 
-// moment is what the index knew at one time of a task and of the pool. Its rows are copies; what they point to is never
-// changed.
+// moment is what the index knew at one time of a task and of the pool. Its rows are copies, or are
+// replaced and never changed.
 type moment struct {
 	pool      []known
 	tried     []phonebooth.DeviceID // on which an attempt of the task has ended
@@ -55,7 +55,7 @@ type moment struct {
 
 // known is a device of a host that is in the pool.
 type known struct {
-	device      phonebooth.Device
+	device      *phonebooth.Device
 	host        *phonebooth.Host
 	reservation *phonebooth.Reservation
 	busy        bool // in flight
@@ -79,7 +79,7 @@ func (s *Scheduler) moment(t phonebooth.Task) moment {
 		host := h.row
 		for _, d := range h.devices {
 			m.pool = append(m.pool, known{d.row, &host, d.reservation, d.busy})
-			if t.Constraints.Match(d.row) == phonebooth.Matches {
+			if t.Constraints.Match(*d.row) == phonebooth.Matches {
 				candidates = append(candidates, d)
 			}
 		}

@@ -49,7 +49,7 @@ func explainClauses(c phonebooth.Constraints, pool []known) []v1.Clause {
 	for _, k := range pool {
 		lost := false
 		for i, cl := range clauses {
-			meets := cl.alone.Match(k.device) == phonebooth.Matches
+			meets := cl.alone.Match(*k.device) == phonebooth.Matches
 			if meets {
 				told[i].Meeting++
 			}
@@ -82,7 +82,7 @@ func explainCandidates(c phonebooth.Constraints, m moment) (count int, states []
 	states = []v1.CandidateState{}
 	at := map[string]int{}
 	for _, k := range m.pool {
-		if c.Match(k.device) != phonebooth.Matches {
+		if c.Match(*k.device) != phonebooth.Matches {
 			continue
 		}
 		count++
@@ -141,7 +141,7 @@ func (k known) candidate(tried []phonebooth.DeviceID) v1.Candidate {
 	case phonebooth.ReasonReserved:
 		since = k.reservation.Since
 		c.Holder = &v1.Holder{TaskID: string(k.reservation.Attempt.TaskID), Attempt: k.reservation.Attempt.Number}
-		well := k.device
+		well := *k.device
 		well.Condition = phonebooth.Ready // what it is under the attempt says nothing of afterwards
 		c.Then = string(well.Available(*k.host, nil))
 	case phonebooth.ReasonCordon, phonebooth.ReasonQuarantine:

@@ -76,7 +76,7 @@ func (x *index) laneOf(c phonebooth.Constraints) *lane {
 	}
 	x.lanes[key] = l
 	for d := range x.mayMatch(c) {
-		if d.known && c.Match(d.row) == phonebooth.Matches {
+		if d.known && c.Match(*d.row) == phonebooth.Matches {
 			d.join(l, len(x.lanes))
 			if d.idle {
 				l.idle.ReplaceOrInsert(d)
@@ -189,7 +189,7 @@ func (l *lane) TasksAfter(id phonebooth.TaskID) iter.Seq[strategy.Task] {
 // Devices yields the idle devices.
 func (l *lane) Devices() iter.Seq[phonebooth.Device] {
 	return func(yield func(phonebooth.Device) bool) {
-		l.idle.Ascend(func(d *deviceRow) bool { return yield(d.row) })
+		l.idle.Ascend(func(d *deviceRow) bool { return yield(*d.row) })
 	}
 }
 
@@ -197,6 +197,6 @@ func (l *lane) Devices() iter.Seq[phonebooth.Device] {
 func (l *lane) DevicesAfter(id phonebooth.DeviceID) iter.Seq[phonebooth.Device] {
 	after := l.index.devices[id]
 	return func(yield func(phonebooth.Device) bool) {
-		l.idle.AscendGreaterOrEqual(after, func(e *deviceRow) bool { return e == after || yield(e.row) })
+		l.idle.AscendGreaterOrEqual(after, func(e *deviceRow) bool { return e == after || yield(*e.row) })
 	}
 }

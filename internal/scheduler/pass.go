@@ -53,7 +53,7 @@ func (s *Scheduler) pass(ctx context.Context) {
 // begin puts the task and the device of p in flight, when both are free and match.
 func (x *index) begin(p strategy.Placement) (planned, bool) {
 	w, d := x.tasks[p.TaskID], x.devices[p.DeviceID]
-	if w == nil || !w.queued || w.busy || d == nil || !d.idle || w.lane.constraints.Match(d.row) != phonebooth.Matches {
+	if w == nil || !w.queued || w.busy || d == nil || !d.idle || w.lane.constraints.Match(*d.row) != phonebooth.Matches {
 		return planned{}, false
 	}
 	x.setBusy(w, true)
