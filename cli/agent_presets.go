@@ -72,15 +72,6 @@ func namesOf(g *runner.Registry) (names []string) {
 	return names
 }
 
-// runners is every runner that a host would offer if it had the programs for it.
-func (s presetSettings) runners(registry registrar) (*runner.Registry, error) {
-	k, err := s.look(registry)
-	if err != nil {
-		return nil, err
-	}
-	return k.all.Only(func(r runner.Registration) bool { return !slices.Contains(s.Off, r.Name) }), nil
-}
-
 // offered is what a host offers. What it does not is told to log.
 func (s presetSettings) offered(registry registrar, log *slog.Logger) (*runner.Registry, error) {
 	k, err := s.look(registry)

@@ -122,12 +122,16 @@ func (p *program) examine(ctx context.Context, r *findings, file string, flags a
 		r.error("bridges", err)
 		return
 	}
-	runners, err := s.Host.Presets.runners(p.opts.Runners)
-	if err != nil {
-		r.error("runners", err)
+	runners := examineRunners(r, s.Host.Presets, p.opts.Runners)
+	if runners == nil {
 		return
 	}
-	examineRunners(r, runners, s.Host)
+	if _, err := s.Host.Secrets.read(); err != nil {
+		r.error("secrets", err)
+	}
+	if _, err := s.Host.Cleanup.hooks(); err != nil {
+		r.error("cleanup", err)
+	}
 	for _, name := range slices.Sorted(maps.Keys(bridges)) {
 		examineBridge(ctx, r, name, bridges[name], runners, func(key string) v1.Device {
 			return held[phonebooth.DeviceIDOf(id.Identity.HostID, key)]

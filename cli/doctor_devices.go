@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -86,24 +85,31 @@ var conditionAdvice = map[phonebooth.Condition]string{
 	"ambiguous":      "give each phone a serial number of its own, or leave one of them away",
 }
 
-// examineRunners looks whether the programs of each runner are there, and says how it is fenced.
-func examineRunners(r *findings, runners *runner.Registry, s hostSettings) {
-	own := map[string]bool{}
-	for _, c := range s.Presets.Runners {
-		own[c.Name] = true
+// examineRunners looks at each runner: what it lacks, how it is fenced, how far it was tried. It returns those that the host
+// would offer, nil when that cannot be told.
+func examineRunners(r *findings, s presetSettings, registry registrar) *runner.Registry {
+	k, err := s.look(registry)
+	if err != nil {
+		r.error("runners", err)
+		return nil
 	}
-	for _, g := range runners.All() {
+	for _, l := range k.broken {
+		for _, line := range explained(l) {
+			r.ill("preset file", line, "phonebooth preset check "+l.File)
+		}
+	}
+	for _, g := range k.all.All() {
 		f := bridge.Finding{Subject: "runner " + g.Name, Verdict: bridge.Well}
 		f.Message = fmt.Sprintf("for %s, fence %s, %s", cmp.Or(strings.Join(g.Drivers, " "), "all devices"), g.Fence, triedWith(g))
-		if missing := missingPrograms(g); len(missing) > 0 {
-			f.Message = "not offered: " + strings.Join(missing, ", ") + " not in PATH; " + f.Message
-			f.Verdict, f.Advice = bridge.Idle, "install it if you want this runner"
-			if own[g.Name] {
-				f.Verdict = bridge.Ill
+		if reason := k.reason[g.Name]; reason != "" {
+			f.Message, f.Verdict = "not offered: "+reason+"; "+f.Message, bridge.Idle
+			if k.source[g.Name] != "" && !slices.Contains(s.Off, g.Name) {
+				f.Verdict, f.Advice = bridge.Ill, "install what it needs, or take the runner out of the configuration"
 			}
 		}
 		r.add(f)
 	}
+	return k.all.Only(func(g runner.Registration) bool { return k.reason[g.Name] == "" })
 }
 
 // triedWith is how far a runner was tried.
@@ -115,13 +121,4 @@ func triedWith(g runner.Registration) string {
 		return "unverified, follows " + g.Follows
 	}
 	return "this host's own"
-}
-
-func missingPrograms(g runner.Registration) (missing []string) {
-	for _, program := range g.Needs {
-		if _, err := exec.LookPath(program); err != nil {
-			missing = append(missing, program)
-		}
-	}
-	return missing
 }

@@ -52,6 +52,7 @@ type Options struct {
 type Bridge struct {
 	client *wire.Client
 	log    *slog.Logger
+	starts bool // a server that is away
 
 	mu       sync.Mutex
 	phones   []phone
@@ -75,7 +76,7 @@ func New(o Options) (*Bridge, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return &Bridge{log: o.Log, client: wire.New(address, o.Adb), opened: map[*access]bool{}, released: map[string]bool{}, freed: make(chan struct{}, 1)}, nil
+	return &Bridge{log: o.Log, starts: !o.NoStart, client: wire.New(address, o.Adb), opened: map[*access]bool{}, released: map[string]bool{}, freed: make(chan struct{}, 1)}, nil
 }
 
 // Open makes a bridge of settings: server, HOST:PORT of the adb server; start, "no" to leave a server that is away alone.
