@@ -4,7 +4,11 @@ package main_test
 
 import (
 	"encoding/json"
+	"os"
+	"os/exec"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
@@ -19,7 +23,10 @@ func (r *ruin) check(t *testing.T, k round, target string, tasks []string) {
 			t.Errorf("alive when every device was ready: %v", p)
 		}
 	}
-	eventually(t, "the end of every minder", func() bool { return len(r.minders()) == 0 })
+	var left []seen
+	eventuallyOr(t, func() bool { left = r.strangers(); return len(left) == 0 }, func() {
+		t.Errorf("alive when everything was over: %v", left)
+	})
 	attempts := map[string][]v1.Attempt{}
 	for _, id := range tasks {
 		attempts[id] = r.attempts(t, id)
@@ -46,6 +53,14 @@ func (r *ruin) check(t *testing.T, k round, target string, tasks []string) {
 		}
 		r.checkKept(t, k, d.task, n)
 	}
+}
+
+// strangers lists what is alive in the world and is no control plane, agent or adb server.
+func (r *ruin) strangers() []seen {
+	return slices.DeleteFunc(r.processes(), func(p seen) bool {
+		known := p.pid == r.plane.cmd.Process.Pid || p.pid == r.host.cmd.Process.Pid
+		return known || slices.ContainsFunc(r.rack.servers(), func(s seen) bool { return s.pid == p.pid })
+	})
 }
 
 // checkEnd checks how a task ended: one kill is no reason to fail, and only what was cancelled is cancelled.
@@ -87,4 +102,27 @@ func (r *ruin) checkKept(t *testing.T, k round, task string, n int) {
 	eventuallyOr(t, func() bool { a = r.attempts(t, task)[n-1]; return kept(a) }, func() {
 		t.Errorf("a result is lost: attempt %d of %s ended well, and is on record as %+v %+v", n, task, a, a.Reason)
 	})
+}
+
+// The witness of the kill rounds is worth something: a second driver of a device is seen, also when all that is left of the
+// first one is what it left behind.
+func TestChaos_ASecondDriverIsSeen(t *testing.T) {
+	t.Parallel()
+	b := newBooth(t)
+	if err := os.MkdirAll(b.path("witness"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	script := b.write(t, "drive.sh", drive)
+	for i, want := range []string{"start task 1 " + b.home + "\nstop task 1\n", "overlap task 2\n"} {
+		cmd := exec.Command("sh", script)
+		cmd.Dir, cmd.Env = b.home, append(append([]string{}, b.env...), "PHONEBOOTH_DEVICE_ID=d", "PHONEBOOTH_TASK_ID=task",
+			"PHONEBOOTH_ATTEMPT="+strconv.Itoa(i+1), "PHONEBOOTH_GOAL=0", "PHONEBOOTH_RESULT="+b.path("result.json"))
+		_ = cmd.Run() // what it wrote counts
+		if got := read(t, b.path("witness/d.log")); !strings.HasSuffix(got, want) {
+			t.Errorf("driver %d wrote %q, want %q at its end", i+1, got, want)
+		}
+	}
+	for _, p := range b.processes() {
+		p.kill(t)
+	}
 }

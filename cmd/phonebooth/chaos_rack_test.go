@@ -83,7 +83,7 @@ func (r *rack) attach(t testing.TB) {
 		for _, serial := range r.serials {
 			attached := slices.ContainsFunc(devices, func(d adb.Device) bool { return d.Serial == serial && d.State.Ready() })
 			if err != nil || !attached {
-				_, err = r.client.Query(ctx, "host:connect:"+serial)
+				_, _ = r.client.Query(ctx, "host:connect:"+serial) // the next look tells
 				return false
 			}
 		}

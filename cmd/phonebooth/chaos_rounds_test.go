@@ -154,7 +154,7 @@ func (r *ruin) await(t testing.TB, k round, target string) bool {
 	t.Helper()
 	asked := false
 	at := slices.Index(phases, k.phase)
-	tick := time.NewTicker(time.Millisecond)
+	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
 		now := r.now(t, target)

@@ -93,17 +93,6 @@ func (r *ruin) minderOf(task string) (pid int) {
 	return pid
 }
 
-// childrenOf lists the children of a process.
-func childrenOf(pid int) (children []int) {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	for _, f := range strings.Fields(string(text)) {
-		if child, err := strconv.Atoi(f); err == nil {
-			children = append(children, child)
-		}
-	}
-	return children
-}
-
 // runnerOf finds the first process of a runner that lives: the task's own, or else another's.
 func (r *ruin) runnerOf(task string) int {
 	drives := 0

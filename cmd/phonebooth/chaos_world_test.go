@@ -161,12 +161,6 @@ func (r *ruin) journal() (open []journal.Entry) {
 	return open
 }
 
-// spooled reports whether a report waits to be answered.
-func (r *ruin) spooled() bool {
-	names, _ := filepath.Glob(filepath.Join(r.host.data, "spool", "*.json"))
-	return len(names) > 0
-}
-
 // work is a task that drives its device n times.
 func work(goal, device string) v1.TaskRequest {
 	return v1.TaskRequest{Goal: goal, Constraints: v1.Constraints{Runner: "drive", DeviceID: device}}
