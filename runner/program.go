@@ -71,7 +71,7 @@ func (p Program) Validate() error {
 	}
 	for _, entry := range p.Env {
 		if name, _, found := strings.Cut(entry, "="); !found || !ValidVariable(name) || strings.ContainsRune(entry, 0) {
-			return fmt.Errorf("a variable must be NAME=VALUE: the name of letters, digits and underscores, and not %s...", own)
+			return fmt.Errorf("a variable must be NAME=VALUE: the name of letters, digits and underscores, and not beginning with %s", own)
 		}
 	}
 	return nil

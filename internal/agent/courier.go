@@ -28,7 +28,6 @@ type courier struct {
 
 	mu    sync.Mutex
 	queue []parcelled
-	until time.Time     // when to give up, from the first failure after the end on
 	grown chan struct{} // gets a token when there is more
 
 	finished chan struct{} // closed when no more will come
