@@ -21,7 +21,7 @@ const look = 250 * time.Millisecond
 func Until(next Execute, now func() time.Duration, due time.Duration, did Did) Execute {
 	return func(ctx context.Context, w Work) Ended {
 		if now() >= due {
-			return Ended{Report: did.Report()}
+			return Ended{Report: did.Report(), Over: did == TimedOut}
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
@@ -40,6 +40,7 @@ func Until(next Execute, now func() time.Duration, due time.Duration, did Did) E
 		ended := next(ctx, w)
 		cancel(nil)
 		<-watched
+		ended.Over = ended.Over || did == TimedOut && now() >= due
 		return ended
 	}
 }

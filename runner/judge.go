@@ -16,6 +16,7 @@ const (
 	Nothing   Did = ""
 	Cancelled Did = "cancelled"       // on request
 	TimedOut  Did = "timeout"         // the attempt's time was up
+	StepTime  Did = "step_timeout"    // the time of the step, or of its runner, was up
 	Fenced    Did = "fenced"          // the lease could not be kept
 	Stopping  Did = "agent_stopping"  // the host shuts down
 	Restarted Did = "agent_restarted" // the host's agent died under it
@@ -32,6 +33,8 @@ func (d Did) message() string {
 		return "cancelled on request"
 	case TimedOut:
 		return "the task's timeout has passed"
+	case StepTime:
+		return "the timeout of the step, or of its runner, has passed"
 	case Fenced:
 		return "the host could not keep the lease, so it stopped driving the device"
 	case Restarted:
@@ -63,7 +66,7 @@ func (d Did) Report() phonebooth.Report {
 		r.Outcome = phonebooth.OutcomeCancelled
 	case TimedOut:
 		r.Outcome = phonebooth.OutcomeFailed
-	case Silent:
+	case Silent, StepTime:
 		r.Outcome, r.Failure.Code = phonebooth.OutcomeFailed, string(TimedOut)
 	case Excess:
 		r.Outcome, r.Failure.Code = phonebooth.OutcomeFailed, "runner_failed"

@@ -32,6 +32,7 @@ type Ended struct {
 	phonebooth.Report
 	Outputs map[string]string // what the program left for later steps
 	Log     Section           // what the program wrote
+	Over    bool              // the attempt's time is up: no other step begins
 	Took    time.Duration     // from its start to its end; 0 when none was started
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
@@ -103,7 +102,7 @@ func (p *passage) tries(ctx context.Context, work runner.Work, retry int, result
 		switch {
 		case ended.Outcome == phonebooth.OutcomeDone:
 			return ended.Report
-		case ended.Outcome != phonebooth.OutcomeFailed || outOfTime(work, ended.Report):
+		case ended.Outcome != phonebooth.OutcomeFailed || ended.Over:
 			p.over = &ended.Report
 			return ended.Report
 		case result.Tries > retry:
@@ -126,11 +125,6 @@ func addLog(result *v1.StepResult, section runner.Section) {
 		result.LogOffset = section.Offset
 	}
 	result.LogBytes = section.Offset + section.Bytes - result.LogOffset
-}
-
-// outOfTime reports whether a step ended because the time of the whole attempt was up, and not the step's own.
-func outOfTime(w runner.Work, r phonebooth.Report) bool {
-	return r.Failure.Code == string(runner.TimedOut) && !w.Deadline.IsZero() && !time.Now().Before(w.Deadline)
 }
 
 // stopped is the report of a workflow that was stopped while nothing ran.

@@ -183,16 +183,19 @@ func TestAStepsTimeoutIsItsFailureAndTheAttemptsEndsAll(t *testing.T) {
 	t.Parallel()
 	d := parsed(t, "steps: [{goal: one, retry: 1}, {goal: two, if: always}]\n")
 	for _, c := range []struct {
-		name     string
-		deadline time.Time
-		want     string
+		name string
+		over bool
+		want string
 	}{
-		{"the step's", time.Now().Add(time.Hour), "failed done"},
-		{"the attempt's", time.Now().Add(-time.Millisecond), "failed skipped"},
+		{"the step's", false, "failed done"},
+		{"the attempt's", true, "failed skipped"},
 	} {
-		var asked []runner.Work
-		timeout := runner.TimedOut.Report()
-		got := workflow.Run(t.Context(), d, runner.Work{Deadline: c.deadline}, script(&asked, timeout, timeout, done))
+		reports := []phonebooth.Report{runner.StepTime.Report(), runner.StepTime.Report(), done}
+		got := workflow.Run(t.Context(), d, runner.Work{}, func(context.Context, runner.Work) runner.Ended {
+			report := reports[0]
+			reports = reports[1:]
+			return runner.Ended{Report: report, Over: c.over}
+		})
 		if s := statuses(t, got); s != c.want || got.Outcome != phonebooth.OutcomeFailed || got.Failure.Code != "timeout" {
 			t.Errorf("%s: %+v with %s, want a timeout with %s", c.name, got.Failure, s, c.want)
 		}

@@ -40,7 +40,7 @@ func (a *Agent) execute(l *lease) runner.Execute {
 		run := runner.Named(a.launch(l, chosen), chosen)
 		for _, limit := range []time.Duration{w.Timeout, chosen.Limits.Timeout} {
 			if limit > 0 {
-				run = runner.Until(run, a.now, a.now()+limit, runner.TimedOut)
+				run = runner.Until(run, a.now, a.now()+limit, runner.StepTime)
 			}
 		}
 		return run(ctx, w)
