@@ -171,7 +171,7 @@ func (r *ruin) await(t testing.TB, k round, target string) bool {
 			}
 			return now == k.phase
 		}
-		if now == "" && r.did(target, "start") {
+		if now == "" && (r.did(target, "start") || r.task(t, target).Attempt > 1) {
 			return false // it has gone by
 		}
 	}
