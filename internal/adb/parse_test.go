@@ -1,6 +1,7 @@
 package adb
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -159,6 +160,46 @@ func FuzzParseDevices(f *testing.F) {
 					t.Errorf("%q is no printable text", s)
 				}
 			}
+		}
+	})
+}
+
+func FuzzProperties(f *testing.F) {
+	for _, seed := range []string{
+		"[ro.serialno]: [PHONE1]\n[sys.boot_completed]: [1]\n", "[a]: [one\ntwo]\n[b]: []\n", "* daemon started *\n[x]: [y]", "[a]: [open\n[b]: [c]\n",
+		"[a\x1b]: [\xff]\r\n",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		properties := parseProperties(text)
+		if got, most := len(properties), strings.Count(text, "]: ["); got > most {
+			t.Errorf("%d properties from %d", got, most)
+		}
+		for name := range properties {
+			if !utf8.ValidString(name) || strings.ContainsAny(name, "\x00\n\r\x1b") {
+				t.Errorf("%q is no printable name", name)
+			}
+		}
+	})
+}
+
+// FuzzTrackedList reads what a server sends to those who track devices: lists, each behind its length.
+func FuzzTrackedList(f *testing.F) {
+	for _, seed := range []string{"0000", "0010emulator-5554\td\n", "fffff", "00zz", "-001x", "+00a0123456789", "0004ab"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		r := bytes.NewReader(sent)
+		for {
+			list, err := ReadBlock(r)
+			if err != nil {
+				return
+			}
+			if len(list) > 0xffff {
+				t.Errorf("a list of %d bytes, want at most what four digits say", len(list))
+			}
+			ParseDevices(list)
 		}
 	})
 }

@@ -23,26 +23,25 @@ func (c *Client) Properties(ctx context.Context, d Device) (map[string]string, e
 // parseProperties reads lines of "[name]: [value]". A value may hold line breaks.
 func parseProperties(text string) map[string]string {
 	properties := map[string]string{}
-	var name, value string
-	open := false
+	var name string
+	var value []string // the lines so far of one that is not closed yet
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if open {
-			value += "\n" + line
-		} else {
+		if value == nil {
 			rest, ok := strings.CutPrefix(line, "[")
 			if !ok {
 				continue
 			}
-			if name, value, ok = strings.Cut(rest, "]: ["); !ok {
+			if name, line, ok = strings.Cut(rest, "]: ["); !ok {
 				continue
 			}
 		}
-		body, closed := strings.CutSuffix(value, "]")
+		body, closed := strings.CutSuffix(line, "]")
+		value = append(value, body)
 		if closed {
-			properties[printable(name)] = body
+			properties[printable(name)] = strings.Join(value, "\n")
+			value = nil
 		}
-		open = !closed
 	}
 	return properties
 }
