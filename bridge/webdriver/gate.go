@@ -138,7 +138,7 @@ func (g *gate) close(ctx context.Context) error {
 	g.hangUp()
 	ending, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
-	if err := g.server.Shutdown(ending); err != nil {
+	if err := g.server.Shutdown(ending); err != nil && !errors.Is(err, net.ErrClosed) { // of the door, which is closed
 		return fmt.Errorf("waiting for commands to end: %w", err)
 	}
 	<-g.served
