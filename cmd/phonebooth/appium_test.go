@@ -69,7 +69,7 @@ func (b *booth) appium(t testing.TB) {
 	}
 }
 
-func TestTheAppiumSuiteRunsARealSession(t *testing.T) {
+func TestTheAppiumSuiteRunsAgainstARealServer(t *testing.T) {
 	t.Parallel()
 	b := newBooth(t)
 	b.appium(t)

@@ -108,7 +108,7 @@ const (
 	Deadline    Cause = "deadline"     // killed at the deadline
 	Stopped     Cause = "stopped"      // after Stop; ExitCode and Signal say how
 	Killed      Cause = "killed"       // by Kill
-	AgentGone   Cause = "agent_gone"   // killed because the agent died
+	AgentGone   Cause = "agent_gone"   // killed because the agent died, or failed just then
 	StartFailed Cause = "start_failed" // it never ran; Detail says why
 	MinderLost  Cause = "minder_lost"  // killed because the minder died
 )

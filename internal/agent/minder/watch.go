@@ -181,6 +181,25 @@ func (w *watch) reap() (runner syscall.WaitStatus, ended bool) {
 	}
 }
 
+// hearsay is how long the end of an agent may take to be heard of here after a runner has noticed it.
+const hearsay = 50 * time.Millisecond
+
+// agentGone reports whether the agent has died.
+func (w *watch) agentGone() bool {
+	late := time.After(hearsay)
+	for w.commands != nil {
+		select {
+		case _, open := <-w.commands: // no command matters to a runner that has ended
+			if !open {
+				w.commands = nil
+			}
+		case <-late:
+			return false
+		}
+	}
+	return true
+}
+
 // conclude kills what outlived the runner and judges its end.
 func (w *watch) conclude(status syscall.WaitStatus) *Exit {
 	e := Exit{Cause: Exited, ExitCode: -1, Detail: w.detail}
@@ -188,8 +207,13 @@ func (w *watch) conclude(status syscall.WaitStatus) *Exit {
 	case status.Exited():
 		// Also when a SIGKILL was on its way: it had ended before, and its result counts.
 		e.ExitCode = status.ExitStatus()
-		if w.stopped {
+		switch {
+		case w.stopped:
 			e.Cause = Stopped
+		case e.ExitCode != 0 && w.agentGone():
+			// Its way to the device ended with the agent. A runner that is quicker to fail for that than to be killed has not
+			// failed by itself.
+			e.Cause = AgentGone
 		}
 	default:
 		e.Signal = unix.SignalName(status.Signal())
