@@ -46,6 +46,8 @@ func because(f *v1.Failure) string {
 		return ""
 	case f.Message == "":
 		return f.Code
+	case f.Code == "":
+		return clean(f.Message)
 	}
 	return clean(f.Message) + " (" + f.Code + ")"
 }
