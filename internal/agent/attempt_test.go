@@ -119,7 +119,7 @@ func TestC02_AHangingRunnerEndsAtTheTimeoutWithItsChildren(t *testing.T) {
 	h := newHouse(t, 1, agent.Options{})
 	child := filepath.Join(t.TempDir(), "child")
 	a := h.assign("sim-1", v1.AgentTask{
-		Goal: "trap '' INT TERM; setsid sh -c 'trap \"\" INT TERM; echo $$ > " + child + "; while :; do sleep 1; done' & wait", Runner: "shell", TimeoutMS: 1000,
+		Goal: "trap '' INT TERM; setsid sh -c 'trap \"\" INT TERM; echo $$ > " + child + "; while :; do sleep 1; done' & wait", Runner: "shell", TimeoutMS: 6000, // its start takes a while on a busy machine
 	})
 	pid := pidIn(t, child)
 	check(t, h.ended(t, a), "failed", "timeout")
