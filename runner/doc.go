@@ -23,7 +23,9 @@
 //	PHONEBOOTH_SERIAL     the name under which the device is driven
 //	PHONEBOOTH_INPUT      a file that holds all of this as JSON, see [Input]
 //	PHONEBOOTH_RESULT     where the program may leave a result as JSON, see [ReadResult]
-//	PHONEBOOTH_EVENTS     where the program may write one JSON value a line
+//	PHONEBOOTH_WITH_NAME  each input that its runner takes, see [Work].With
+//	PHONEBOOTH_OUTPUTS    where the program may write NAME=VALUE lines for later steps, see [ReadOutputs]
+//	PHONEBOOTH_EVENTS     where the program may write one JSON value a line, see [ParseEvent]
 //	PHONEBOOTH_ARTIFACTS  a directory for files to keep
 //	PHONEBOOTH_DEADLINE   when the attempt times out, RFC 3339 in UTC
 //	PHONEBOOTH_PORT_BASE  the first of 20 TCP ports that no other device's runner of this host uses
