@@ -115,7 +115,7 @@ func (p *program) examine(ctx context.Context, r *findings, file string, flags a
 		r.well("configuration", "%s", file)
 	}
 	id := examineData(r, s.Data)
-	examineClock(r)
+	examineClock(ctx, r)
 	held := p.examineServer(ctx, r, s, id)
 	bridges, err := s.Host.bridges(p.opts.Bridges)
 	if err != nil {

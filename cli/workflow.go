@@ -5,13 +5,15 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/phonebooth-dev/phonebooth/workflow"
 )
 
 func (p *program) workflow() *cobra.Command {
 	return group(&cobra.Command{
 		Use: "workflow", Short: "Check and apply workflows, and see them",
 		Example: "phonebooth workflow check dark-mode.yaml\nphonebooth workflow apply dark-mode.yaml\nphonebooth submit --workflow dark-mode --wait",
-	}, p.workflowCheck(), p.workflowApply(), p.workflowList(), p.workflowGet(), p.workflowSchema())
+	}, p.workflowCheck(), p.workflowApply(), p.workflowList(), p.workflowGet(), schemaOf("workflow", "steps-v1.schema.json", workflow.Schema()))
 }
 
 // workflowRef reads NAME or NAME@VERSION; version 0 is the newest.

@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/phonebooth-dev/phonebooth"
+	"github.com/phonebooth-dev/phonebooth/internal/schematest"
 	"github.com/phonebooth-dev/phonebooth/workflow"
 )
 
@@ -231,41 +230,19 @@ func TestCheckFindsAllMistakesInTheOrderOfTheText(t *testing.T) {
 	}
 }
 
-// compiled is the schema that is shipped.
-func compiled(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(workflow.Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("steps-v1.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("steps-v1.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
-}
-
 // judged is what the schema says of a definition.
-func judged(t *testing.T, schema *jsonschema.Schema, source string) error {
+func judged(t *testing.T, schema schematest.Schema, source string) error {
 	t.Helper()
-	text, err := yaml.YAMLToJSON([]byte(source))
+	refused, err := schema.YAML(source)
 	if err != nil {
 		t.Fatalf("%.100q: %v", source, err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return schema.Validate(doc)
+	return refused
 }
 
 func TestTheSchemaAndTheParserAgree(t *testing.T) {
 	t.Parallel()
-	schema := compiled(t)
+	schema := schematest.Compile(t, workflow.Schema())
 	sources := map[string]string{"good": good, "whole": whole}
 	for name, source := range examples(t) {
 		sources[name] = source

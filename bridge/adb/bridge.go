@@ -231,7 +231,7 @@ func (a *access) Probe(ctx context.Context) error {
 }
 
 // Cut cuts the gate.
-func (a *access) Cut() { a.gate.cut() }
+func (a *access) Cut() { a.gate.fence.Cut() }
 
 // Close cuts the gate, waits for its end, and puts the device in order. One that is not there is cleaned when it is back, before
 // it is opened again.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	wire "github.com/phonebooth-dev/phonebooth/internal/adb"
+	"github.com/phonebooth-dev/phonebooth/internal/fence"
 )
 
 // forward is a port of the host that leads through the gate to a service of the device. Its listener is the gate's, so the
@@ -21,7 +22,7 @@ type forward struct {
 }
 
 // forwarding answers what clients ask about forwards.
-func (g *gate) forwarding(ctx context.Context, client *line, r request) {
+func (g *gate) forwarding(ctx context.Context, client *fence.Line, r request) {
 	switch r.verb {
 	case "list-forward":
 		g.say(client, wire.OkayAnswer+wire.Block(g.listForwards()))
@@ -117,7 +118,7 @@ func (g *gate) forward(ctx context.Context, text string) (port string, err error
 	}
 	g.mu.Unlock()
 	f := &forward{local: local, remote: remote}
-	f.listener, err = g.listen(network, address, func(conn *line) { g.carryForward(ctx, conn, f) })
+	f.listener, err = g.listen(network, address, func(conn *fence.Line) { g.carryForward(ctx, conn, f) })
 	if err != nil {
 		return "", fmt.Errorf("cannot bind listener: %w", err)
 	}
@@ -131,7 +132,7 @@ func (g *gate) forward(ctx context.Context, text string) (port string, err error
 	return port, nil
 }
 
-func (g *gate) carryForward(ctx context.Context, conn *line, f *forward) {
+func (g *gate) carryForward(ctx context.Context, conn *fence.Line, f *forward) {
 	g.mu.Lock()
 	remote := f.remote
 	g.mu.Unlock()

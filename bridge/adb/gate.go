@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"sync"
@@ -12,12 +11,13 @@ import (
 
 	"github.com/phonebooth-dev/phonebooth/bridge"
 	wire "github.com/phonebooth-dev/phonebooth/internal/adb"
+	"github.com/phonebooth-dev/phonebooth/internal/fence"
 )
 
 // gate is an adb server of one lease: it listens on loopback, knows one transport of the real server, and carries what
 // clients do with it through connections that end with the gate.
 //
-//  1. A write to anybody asks first whether the lease may still drive: see line. So a process that was stopped until after
+//  1. A write to anybody asks first whether the lease may still drive: see package fence. So a process that was stopped until after
 //     the fence passes nothing when it goes on.
 //  2. When the real server ends, or the transport leaves its list, the gate has lost its device for good, whatever comes
 //     back under that transport id. It goes on answering that there is none.
@@ -31,17 +31,13 @@ type gate struct {
 	server  *wire.Client // the real one; what it opens are lines of this gate
 	program int          // version of this host's adb program, 0 when it is not known
 	door    net.Listener // for clients; its port stays taken until close
-	end     context.CancelFunc
-	cut     func()        // closes all that is open, at once and for good
-	closed  chan struct{} // closed when a cut has closed it
+	fence   *fence.Fence // of all that is open
 	running sync.WaitGroup
 
 	mu       sync.Mutex
-	shut     bool // cut
 	lost     bool
 	seen     *wire.Device  // as the server lists it now, or nil
 	changed  chan struct{} // closed and replaced when seen changes
-	open     map[io.Closer]bool
 	forwards []*forward
 	reverses []*reverse
 	told     bool     // the device was told to listen on a port
@@ -51,23 +47,18 @@ type gate struct {
 // openTime bounds the opening of a service on a device that hangs.
 const openTime = 30 * time.Second
 
-var (
-	errCut    = errors.New("the lease has ended")
-	errFenced = errors.New("the lease may not drive its device any more")
-)
-
 // newGate opens a gate to a transport. The error is bridge.ErrGone when the server does not list it as ready.
 func newGate(ctx context.Context, server wire.Address, program int, device wire.Device, lease bridge.Lease) (*gate, error) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	g := &gate{lease: lease, device: device, program: program, end: end, closed: make(chan struct{}), changed: make(chan struct{}), open: map[io.Closer]bool{}}
-	g.cut = sync.OnceFunc(g.shutDown)
-	g.server = wire.New(server, wire.Options{CallTimeout: openTime, Dial: g.dial})
+	g := &gate{lease: lease, device: device, program: program, changed: make(chan struct{})}
+	g.fence = fence.New(lease.MayDrive, end)
+	g.server = wire.New(server, wire.Options{CallTimeout: openTime, Dial: g.fence.Dial})
 	if err := g.begin(ctx, life, wire.New(server, wire.Options{})); err != nil {
-		g.cut()
+		g.fence.Cut()
 		g.running.Wait()
 		return nil, err
 	}
-	g.running.Go(func() { g.accept(g.door, func(conn *line) { g.serve(life, conn) }) })
+	g.running.Go(func() { g.accept(g.door, func(conn *fence.Line) { g.serve(life, conn) }) })
 	return g, nil
 }
 
@@ -133,52 +124,6 @@ func (g *gate) there() bool {
 	return !g.lost
 }
 
-// mayPass is nil when a chunk may be passed now.
-func (g *gate) mayPass() error {
-	g.mu.Lock()
-	shut := g.shut
-	g.mu.Unlock()
-	if shut {
-		return errCut
-	}
-	if g.lease.MayDrive != nil && !g.lease.MayDrive() {
-		g.cut()
-		return errFenced
-	}
-	return nil
-}
-
-// shutDown is the first cut. What is open is closed beside it: closing waits for a write that asks the lease.
-func (g *gate) shutDown() {
-	g.mu.Lock()
-	g.shut = true
-	open := g.open
-	g.open = map[io.Closer]bool{}
-	g.mu.Unlock()
-	g.end()
-	go func() {
-		defer close(g.closed)
-		for c := range open {
-			if l, ok := c.(*line); ok {
-				l.abort()
-			} else {
-				_ = c.Close() // it is closed already
-			}
-		}
-	}()
-}
-
-// hold takes what a cut must close. When the gate is cut already that is an error, and the caller closes it.
-func (g *gate) hold(c io.Closer) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.shut {
-		return errCut
-	}
-	g.open[c] = true
-	return nil
-}
-
 // instrumentations are what commands that passed have instrumented.
 func (g *gate) instrumentations() []string {
 	g.mu.Lock()
@@ -186,31 +131,25 @@ func (g *gate) instrumentations() []string {
 	return slices.Clone(g.started)
 }
 
-func (g *gate) release(c io.Closer) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.open, c)
-}
-
 // listen accepts connections until it is closed or the gate is cut. It returns once the port is bound.
-func (g *gate) listen(network, address string, serve func(*line)) (net.Listener, error) {
+func (g *gate) listen(network, address string, serve func(*fence.Line)) (net.Listener, error) {
 	l, err := net.Listen(network, address)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.hold(l); err != nil {
+	if err := g.fence.Hold(l); err != nil {
 		l.Close()
 		return nil, err
 	}
 	g.running.Go(func() {
-		defer g.release(l)
+		defer g.fence.Release(l)
 		g.accept(l, serve)
 	})
 	return l, nil
 }
 
 // accept takes connections until l is closed. A gate that is cut hangs up on them.
-func (g *gate) accept(l net.Listener, serve func(*line)) {
+func (g *gate) accept(l net.Listener, serve func(*fence.Line)) {
 	for {
 		accepted, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -220,7 +159,7 @@ func (g *gate) accept(l net.Listener, serve func(*line)) {
 			time.Sleep(acceptPause)
 			continue
 		}
-		if conn, err := g.line(accepted); err == nil {
+		if conn, err := g.fence.Line(accepted); err == nil {
 			g.running.Go(func() {
 				defer conn.Close()
 				serve(conn)
@@ -233,12 +172,12 @@ const acceptPause = 50 * time.Millisecond
 
 // close cuts the gate, waits for what it started, and takes back what it made on the device.
 func (g *gate) close(ctx context.Context, server *wire.Client) error {
-	g.cut()
+	g.fence.Cut()
 	_ = g.door.Close() // it may be closed already
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		<-g.closed
+		<-g.fence.Fallen()
 		g.running.Wait()
 	}()
 	select {

@@ -11,10 +11,11 @@ import (
 	"unicode"
 
 	wire "github.com/phonebooth-dev/phonebooth/internal/adb"
+	"github.com/phonebooth-dev/phonebooth/internal/fence"
 )
 
 // serve answers one client of the gate.
-func (g *gate) serve(ctx context.Context, client *line) {
+func (g *gate) serve(ctx context.Context, client *fence.Line) {
 	chosen := false // a transport was
 	for {
 		text, err := wire.ReadBlock(client)
@@ -71,7 +72,7 @@ func (g *gate) means(t wanted) error {
 }
 
 // choose answers a client that wants to talk to a device.
-func (g *gate) choose(client *line, r request) bool {
+func (g *gate) choose(client *fence.Line, r request) bool {
 	if err := g.means(r.target); err != nil {
 		g.say(client, wire.FailAnswer(err.Error()))
 		return false
@@ -96,7 +97,7 @@ func refuse(what string) string {
 }
 
 // host answers what is asked of the server itself.
-func (g *gate) host(ctx context.Context, client *line, r request) {
+func (g *gate) host(ctx context.Context, client *fence.Line, r request) {
 	switch r.verb {
 	case "version":
 		if g.program != 0 { // a client of another version than its server kills it, or tries to
@@ -131,7 +132,7 @@ func (g *gate) host(ctx context.Context, client *line, r request) {
 }
 
 // relay asks the real server and hands on what it says.
-func (g *gate) relay(ctx context.Context, client *line, query string) {
+func (g *gate) relay(ctx context.Context, client *fence.Line, query string) {
 	answer, err := g.server.Query(ctx, query)
 	if err != nil {
 		g.say(client, wire.FailAnswer(reason(err)))
@@ -152,7 +153,7 @@ func reason(err error) string {
 var closedServices = []string{"tcpip:", "usb:", "reconnect"}
 
 // service opens a service of the device and carries it to its end.
-func (g *gate) service(ctx context.Context, client *line, name string) {
+func (g *gate) service(ctx context.Context, client *fence.Line, name string) {
 	if request, ok := strings.CutPrefix(name, "reverse:"); ok {
 		g.reversing(ctx, client, request)
 		return
@@ -175,7 +176,7 @@ func (g *gate) service(ctx context.Context, client *line, name string) {
 }
 
 // reach opens a service of the device.
-func (g *gate) reach(ctx context.Context, service string) (*line, error) {
+func (g *gate) reach(ctx context.Context, service string) (*fence.Line, error) {
 	if !g.there() {
 		return nil, fmt.Errorf("device '%s' not found", g.device.Serial)
 	}
@@ -183,7 +184,7 @@ func (g *gate) reach(ctx context.Context, service string) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	return conn.(*line), nil
+	return conn.(*fence.Line), nil
 }
 
 // note writes a command that was passed to the lease's log, on one line.

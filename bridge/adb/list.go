@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	wire "github.com/phonebooth-dev/phonebooth/internal/adb"
+	"github.com/phonebooth-dev/phonebooth/internal/fence"
 )
 
 // list is the gate's list of devices: one line, or none.
@@ -19,7 +20,7 @@ func (g *gate) list(long bool) string {
 }
 
 // track sends the list at first and after each change until the client or the gate ends.
-func (g *gate) track(ctx context.Context, client *line, long bool) {
+func (g *gate) track(ctx context.Context, client *fence.Line, long bool) {
 	gone := g.untilClosed(client)
 	last := "never sent"
 	for {
@@ -41,7 +42,7 @@ func (g *gate) track(ctx context.Context, client *line, long bool) {
 }
 
 // untilClosed tells when a client that has nothing more to say is gone.
-func (g *gate) untilClosed(client *line) <-chan struct{} {
+func (g *gate) untilClosed(client *fence.Line) <-chan struct{} {
 	gone := make(chan struct{})
 	g.running.Go(func() {
 		defer close(gone)
@@ -55,7 +56,7 @@ var waitable = []string{"any", "disconnect", "device", "recovery", "rescue", "si
 
 // waitFor answers a client when the device is as it wants it. A device that was lost is waited for in vain: what comes
 // back is not the lease's any more.
-func (g *gate) waitFor(ctx context.Context, client *line, r request) {
+func (g *gate) waitFor(ctx context.Context, client *fence.Line, r request) {
 	_, state, _ := strings.Cut(r.rest, "-") // behind any, usb or local
 	if !slices.Contains(waitable, state) {
 		g.say(client, wire.FailAnswer("unknown host service"))

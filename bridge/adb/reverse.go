@@ -12,6 +12,7 @@ import (
 	"time"
 
 	wire "github.com/phonebooth-dev/phonebooth/internal/adb"
+	"github.com/phonebooth-dev/phonebooth/internal/fence"
 )
 
 // reverse is a port of the device that leads through the gate to a socket of the host. The device can only be told to
@@ -23,7 +24,7 @@ type reverse struct {
 }
 
 // reversing answers what clients ask about reverses. For the service itself there is one OKAY, and one for what was done.
-func (g *gate) reversing(ctx context.Context, client *line, text string) {
+func (g *gate) reversing(ctx context.Context, client *fence.Line, text string) {
 	verb, rest, _ := strings.Cut(text, ":")
 	var answer string
 	var err error
@@ -78,7 +79,7 @@ func (g *gate) reverse(ctx context.Context, text string) (answer string, err err
 		return "", errRebind
 	}
 	r := &reverse{device: device, host: host}
-	r.listener, err = g.listen("tcp", "127.0.0.1:0", func(conn *line) { g.carryReverse(ctx, conn, network, address) })
+	r.listener, err = g.listen("tcp", "127.0.0.1:0", func(conn *fence.Line) { g.carryReverse(ctx, conn, network, address) })
 	if err != nil {
 		return "", fmt.Errorf("cannot bind listener: %w", err)
 	}
@@ -139,15 +140,15 @@ func (g *gate) killReverse(ctx context.Context, device string) error {
 }
 
 // carryReverse takes a connection that comes from the device on to the host.
-func (g *gate) carryReverse(ctx context.Context, conn *line, network, address string) {
+func (g *gate) carryReverse(ctx context.Context, conn *fence.Line, network, address string) {
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
-	host, err := g.dial(ctx, network, address)
+	host, err := g.fence.Dial(ctx, network, address)
 	if err != nil {
 		return // as adb does: the connection ends
 	}
 	defer host.Close()
-	g.carry(conn, host.(*line))
+	g.carry(conn, host.(*fence.Line))
 }
 
 // tell asks the device about its ports, and returns the port that it chose, if it did.

@@ -130,7 +130,7 @@ func (a *access) Probe(ctx context.Context) error {
 }
 
 // Cut cuts the gate.
-func (a *access) Cut() { a.gate.cut() }
+func (a *access) Cut() { a.gate.fence.Cut() }
 
 // Close ends every process of the lease and removes its directory.
 func (a *access) Close(ctx context.Context) error {

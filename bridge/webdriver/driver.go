@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"sync"
 	"time"
+
+	"github.com/phonebooth-dev/phonebooth/internal/fence"
 )
 
 // driver is the chromedriver of one lease. It is started when it is needed, also again: the host ends it with each program of
@@ -34,10 +36,7 @@ const (
 	endTime   = 5 * time.Second
 )
 
-var (
-	errEnded = errors.New("chromedriver has ended")
-	errOver  = errors.New("the lease has ended")
-)
+var errEnded = errors.New("chromedriver has ended")
 
 func newDriver(program, dir string, env []string) *driver {
 	return &driver{program: program, dir: dir, env: env, turn: make(chan struct{}, 1)}
@@ -87,7 +86,7 @@ func (d *driver) start(ctx context.Context) (string, error) {
 		d.address = "127.0.0.1:" + port
 		if d.over {
 			p.kill()
-			return "", errOver
+			return "", fence.ErrCut
 		}
 		return d.address, nil
 	case <-p.ended:
@@ -110,7 +109,7 @@ func (d *driver) launch(cmd *exec.Cmd) (*process, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.over {
-		return nil, errOver
+		return nil, fence.ErrCut
 	}
 	p, err := launch(cmd)
 	d.running, d.address = p, ""

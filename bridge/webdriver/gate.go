@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth/bridge"
+	"github.com/phonebooth-dev/phonebooth/internal/fence"
 )
 
 // gate is a WebDriver server of one lease: it listens on loopback, and passes commands on to a chromedriver of its own.
 //
-//  1. A write to chromedriver asks first whether the lease may still drive: see order. So a process that was stopped until
-//     after the fence passes nothing when it goes on.
+//  1. A write to chromedriver asks first whether the lease may still drive: see package fence. So a process that was stopped
+//     until after the fence passes nothing when it goes on.
 //  2. A gate that is cut hangs up on everybody and keeps its port, to tell whoever comes that the lease has ended.
 //  3. Nothing here waits for anything while it holds a lock, and no lock is held while the lease is asked. The lease may be
 //     locked while it cuts, so a cut waits for nothing either.
@@ -30,11 +31,10 @@ type gate struct {
 	server    *http.Server
 	transport *http.Transport
 	served    chan struct{} // closed when the server has ended
-	cut       func()        // at once and for good
+	fence     *fence.Fence  // of all that is open
+	late      *fence.Fence  // of clients that come after the cut
 
 	mu       sync.Mutex
-	shut     bool
-	open     map[*line]bool
 	profiles map[string]string // directories, by the protocol's id of the browser that has it
 
 	closing sync.Mutex
@@ -53,18 +53,18 @@ func newGate(dir string, p programs, phone Phone, lease bridge.Lease) (*gate, er
 	}
 	g := &gate{
 		lease: lease, place: place, browser: newChromium(p, phone), door: listener, served: make(chan struct{}),
-		open: map[*line]bool{}, profiles: map[string]string{},
+		profiles: map[string]string{}, late: fence.New(nil, func() {}),
 	}
 	g.driver = newDriver(p.driver.path, place.dir, environ(os.Environ(), place.dir, lease.Env))
-	g.transport = &http.Transport{DialContext: g.dial, DisableKeepAlives: true, DisableCompression: true} // it never sends a command twice
+	g.fence = fence.New(lease.MayDrive, func() { go g.driver.kill() })                                          // which may wait for one that is just being started
+	g.transport = &http.Transport{DialContext: g.fence.Dial, DisableKeepAlives: true, DisableCompression: true} // it never sends a command twice
 	g.server = &http.Server{
 		Handler: http.HandlerFunc(g.serve), ReadHeaderTimeout: headerTime,
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // clients that misbehave are their runner's affair
 	}
-	g.cut = sync.OnceFunc(g.shutDown)
 	go func() {
 		defer close(g.served)
-		_ = g.server.Serve(door{listener, g}) // it ends when the gate is closed
+		_ = g.server.Serve(door{listener, g.fence, g.late}) // it ends when the gate is closed
 	}()
 	return g, nil
 }
@@ -74,68 +74,16 @@ const headerTime = 10 * time.Second
 
 func (g *gate) url() string { return "http://" + g.door.Addr().String() }
 
-var (
-	errCut    = errors.New("the lease has ended: its phone may be another's by now")
-	errFenced = errors.New("the lease may not drive its phone any more")
-)
-
-// mayPass is nil when something may be passed now.
-func (g *gate) mayPass() error {
-	g.mu.Lock()
-	shut := g.shut
-	g.mu.Unlock()
-	if shut {
-		return errCut
-	}
-	if g.lease.MayDrive != nil && !g.lease.MayDrive() {
-		g.cut()
-		return errFenced
-	}
-	return nil
-}
-
-// shutDown is the first cut. Connections are closed beside it: closing may wait for a write that asks the lease.
-func (g *gate) shutDown() {
-	g.mu.Lock()
-	g.shut = true
-	g.mu.Unlock()
-	go g.hangUp()
-	go g.driver.kill() // which may wait for one that is just being started
-}
-
-// hangUp ends all connections that are open.
-func (g *gate) hangUp() {
-	g.mu.Lock()
-	open := g.open
-	g.open = map[*line]bool{}
-	g.mu.Unlock()
-	for l := range open {
-		l.abort()
-	}
-}
-
-func (g *gate) hold(l *line) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.open[l] = true
-}
-
-func (g *gate) release(l *line) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.open, l)
-}
-
 // close cuts the gate, ends every process of the lease, and removes its directory.
 func (g *gate) close(ctx context.Context) error {
-	g.cut()
+	g.fence.Cut()
 	g.closing.Lock()
 	defer g.closing.Unlock()
 	if g.gone {
 		return nil
 	}
 	_ = g.door.Close() // it may be closed already
-	g.hangUp()
+	g.late.Cut()
 	ending, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
 	if err := g.server.Shutdown(ending); err != nil && !errors.Is(err, net.ErrClosed) { // of the door, which is closed

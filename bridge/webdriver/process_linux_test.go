@@ -44,12 +44,8 @@ const (
 	helperCookie = "WEBDRIVER_TEST_COOKIE"
 )
 
-// TestHelperAgent is no test: it is an agent that opens a browser and waits for its death.
-func TestHelperAgent(t *testing.T) {
-	dir := os.Getenv(helperDir)
-	if dir == "" {
-		t.Skip("for TestWhatADeadAgentLeavesIsFoundAndKilled")
-	}
+// helperAgent is an agent that opens a browser and waits for its death.
+func helperAgent(t *testing.T, dir string) {
 	b, err := webdriver.New(webdriver.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +65,9 @@ func TestHelperAgent(t *testing.T) {
 
 func TestWhatADeadAgentLeavesIsFoundAndKilled(t *testing.T) {
 	t.Parallel()
+	if dir := os.Getenv(helperDir); dir != "" {
+		helperAgent(t, dir)
+	}
 	webdrivertest.Need(t)
 	for _, stopped := range []bool{false, true} {
 		t.Run(fmt.Sprintf("its browser is stopped: %v", stopped), func(t *testing.T) {
@@ -112,7 +111,7 @@ func TestWhatADeadAgentLeavesIsFoundAndKilled(t *testing.T) {
 
 func startHelper(t *testing.T, dir, cookie string) *exec.Cmd {
 	t.Helper()
-	helper := exec.Command(os.Args[0], "-test.run=^TestHelperAgent$", "-test.timeout=2m")
+	helper := exec.Command(os.Args[0], "-test.run=^TestWhatADeadAgentLeavesIsFoundAndKilled$", "-test.timeout=2m")
 	helper.Env = append(os.Environ(), helperDir+"="+dir, helperCookie+"="+cookie)
 	helper.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := helper.StdoutPipe()

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/phonebooth-dev/phonebooth/internal/fence"
 )
 
 const (
@@ -30,7 +32,7 @@ const (
 func (g *gate) serve(w http.ResponseWriter, r *http.Request) {
 	err := g.admit(r)
 	if err == nil {
-		err = g.mayPass()
+		err = g.fence.MayPass()
 	}
 	switch {
 	case err != nil:
@@ -138,7 +140,7 @@ func (g *gate) pass(r *http.Request, body io.Reader, length int64) (*http.Respon
 	if err != nil {
 		return nil, err
 	}
-	if err := g.mayPass(); err != nil {
+	if err := g.fence.MayPass(); err != nil {
 		return nil, err
 	}
 	if length == 0 {
@@ -178,7 +180,7 @@ func (g *gate) copy(w http.ResponseWriter, body io.Reader) {
 	buffer := make([]byte, piece)
 	for {
 		n, err := body.Read(buffer)
-		if g.mayPass() != nil {
+		if g.fence.MayPass() != nil {
 			panic(http.ErrAbortHandler)
 		}
 		if _, werr := w.Write(buffer[:n]); werr != nil {
@@ -200,7 +202,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if !ok {
 		said = &refusal{http.StatusInternalServerError, "unknown error", "chromedriver cannot be reached"}
 		switch {
-		case errors.Is(err, errCut), errors.Is(err, errFenced), errors.Is(err, errOver):
+		case errors.Is(err, fence.ErrCut), errors.Is(err, fence.ErrFenced):
 			said = &refusal{http.StatusNotFound, "invalid session id", err.Error()}
 		case errors.Is(err, errEnded):
 			said.message = "chromedriver has ended"

@@ -207,15 +207,7 @@ func TestC36_WhatAProgramLeftOutlivesTheAgent(t *testing.T) {
 			s.condition(t, "sim-1", phonebooth.Ready)
 			a := s.shell("sim-1", `echo up; read x < `+fifo(t)+`; echo art > "$PHONEBOOTH_ARTIFACTS/a"; echo '{"type":"heartbeat"}' > "$PHONEBOOTH_EVENTS"`)
 			s.logged(t, a, "up")
-			s.do(func() { s.deaf = true })
-			(&house{scripted: s}).release(t, a)
-			check(t, s.ended(t, a), "done", "")
-			eventually(t, "a forgotten lease", func() bool {
-				return len(files(dir, "spool", "*.json")) == 0 && len(files(dir, "journal", "*.json")) == 0
-			})
-			die(t, first, signal)
-			s.do(func() { s.deaf = false })
-			startRemote(t, url, dir)
+			s.reportedBeforeDeath(t, a, first, signal, url, dir)
 			if got := s.kept(t, a, "a"); got[0] != "art\n" {
 				t.Errorf("artifact = %q", got)
 			}

@@ -81,6 +81,21 @@ func TestC36_ALogThatEndedInAnOutageOutlivesTheAgent(t *testing.T) {
 	}
 }
 
+// reportedBeforeDeath lets an attempt end and be reported while nothing that it left is taken, and the agent die after that and
+// come back.
+func (s *scripted) reportedBeforeDeath(t *testing.T, a *held, first *exec.Cmd, signal syscall.Signal, url, dir string) {
+	t.Helper()
+	s.do(func() { s.deaf = true })
+	(&house{scripted: s}).release(t, a)
+	check(t, s.ended(t, a), "done", "")
+	eventually(t, "a forgotten lease", func() bool {
+		return len(files(dir, "spool", "*.json")) == 0 && len(files(dir, "journal", "*.json")) == 0
+	})
+	die(t, first, signal)
+	s.do(func() { s.deaf = false })
+	startRemote(t, url, dir)
+}
+
 func TestC36_ALogOutlivesTheAgentAlsoAfterItsReport(t *testing.T) {
 	t.Parallel()
 	for name, signal := range deaths {
@@ -91,15 +106,7 @@ func TestC36_ALogOutlivesTheAgentAlsoAfterItsReport(t *testing.T) {
 			s.condition(t, "sim-1", phonebooth.Ready)
 			a := s.shell("sim-1", "echo up; read x < "+fifo(t)+"; echo over")
 			s.logged(t, a, "up")
-			s.do(func() { s.deaf = true })
-			(&house{scripted: s}).release(t, a)
-			check(t, s.ended(t, a), "done", "")
-			eventually(t, "a forgotten lease", func() bool {
-				return len(files(dir, "spool", "*.json")) == 0 && len(files(dir, "journal", "*.json")) == 0
-			})
-			die(t, first, signal)
-			s.do(func() { s.deaf = false })
-			startRemote(t, url, dir)
+			s.reportedBeforeDeath(t, a, first, signal, url, dir)
 			wholeLog(t, s, dir, a)
 		})
 	}

@@ -20,7 +20,7 @@ var floors = []floor{
 	{0, []string{"."}},
 	{1, []string{
 		"api/v1", "strategy", "runner", "bridge", "internal/lifecycle", "internal/blob", "internal/adb",
-		"internal/simdevice", "internal/config", "internal/telemetry", "internal/boottime",
+		"internal/simdevice", "internal/config", "internal/telemetry", "internal/boottime", "internal/fence",
 	}},
 	{2, []string{"strategy/*", "runner/*", "bridge/*", "workflow", "client", "internal/store"}},
 	{3, []string{
@@ -44,6 +44,7 @@ var families = []string{"internal/agent", "internal/store/sqlstore"}
 var testKits = map[string]int{
 	"internal/archtest":           9,
 	"internal/store/postgrestest": 0,
+	"internal/schematest":         1,
 }
 
 // height orders packages: one may import another only if that is lower. There are four

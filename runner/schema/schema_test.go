@@ -11,38 +11,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/phonebooth-dev/phonebooth/internal/schematest"
 	"github.com/phonebooth-dev/phonebooth/runner"
 	"github.com/phonebooth-dev/phonebooth/runner/schema"
 )
-
-func compiled(t *testing.T, text string) *jsonschema.Schema {
-	t.Helper()
-	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource("schema.json", document); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// refusal is why s does not accept text; nil when it does.
-func refusal(s *jsonschema.Schema, text string) error {
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		return err
-	}
-	return s.Validate(value)
-}
 
 // fieldsOf lists the JSON names of a struct, but for those of except.
 func fieldsOf(of reflect.Type, except ...string) (names []string) {
@@ -83,7 +56,7 @@ func TestSchemasNameTheFieldsOfTheTypes(t *testing.T) {
 
 func TestWhatPrepareWritesIsAnInput(t *testing.T) {
 	t.Parallel()
-	s := compiled(t, schema.Input())
+	s := schematest.Compile(t, schema.Input())
 	for name, w := range map[string]runner.Work{
 		"least": {TaskID: "task_1", Attempt: 1, Goal: "g", DeviceID: "device_1", DriverType: "sim", Serial: "s", PortBase: runner.FirstPort},
 		"most": {
@@ -100,12 +73,12 @@ func TestWhatPrepareWritesIsAnInput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := refusal(s, string(text)); err != nil {
+		if err := s.JSON(string(text)); err != nil {
 			t.Errorf("%s: %s\n%v", name, text, err)
 		}
 	}
 	for _, text := range []string{`{}`, `[]`, `{"task_id":"t","attempt":0,"goal":"g","device_id":"d","driver_type":"sim","serial":"s","port_base":20000}`} {
-		if refusal(s, text) == nil {
+		if s.JSON(text) == nil {
 			t.Errorf("the schema accepts %s", text)
 		}
 	}
@@ -113,7 +86,7 @@ func TestWhatPrepareWritesIsAnInput(t *testing.T) {
 
 func TestSchemaAndReaderAgreeOnResults(t *testing.T) {
 	t.Parallel()
-	s := compiled(t, schema.Result())
+	s := schematest.Compile(t, schema.Result())
 	for text, good := range map[string]bool{
 		`{"outcome":"done"}`: true,
 		`{"outcome":"failed","code":"login_needed","message":"m","result":null}`: true,
@@ -140,7 +113,7 @@ func TestSchemaAndReaderAgreeOnResults(t *testing.T) {
 		if read := report != nil && err == nil; read != good {
 			t.Errorf("ReadResult(%.80s) = %+v, %v, want good = %v", text, report, err, good)
 		}
-		if err := refusal(s, text); (err == nil) != good {
+		if err := s.JSON(text); (err == nil) != good {
 			t.Errorf("the schema says of %.80s: %v, want good = %v", text, err, good)
 		}
 	}
@@ -156,7 +129,7 @@ func manyOutputs(n int) string {
 
 func TestSchemaAndReaderAgreeOnEvents(t *testing.T) {
 	t.Parallel()
-	s := compiled(t, schema.Event())
+	s := schematest.Compile(t, schema.Event())
 	for text, good := range map[string]bool{
 		`{"type":"step","name":"open"}`:                                         true,
 		`{"type":"step","name":"open","status":"skipped","message":"m","x":[]}`: true,
@@ -188,7 +161,7 @@ func TestSchemaAndReaderAgreeOnEvents(t *testing.T) {
 		if (err == nil) != good {
 			t.Errorf("ParseEvent(%s) = %v, want good = %v", text, err, good)
 		}
-		if err := refusal(s, text); (err == nil) != good {
+		if err := s.JSON(text); (err == nil) != good {
 			t.Errorf("the schema says of %s: %v, want good = %v", text, err, good)
 		}
 	}
