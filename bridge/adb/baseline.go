@@ -33,10 +33,11 @@ type bedside struct {
 	device wire.Device
 }
 
-// there reports whether the server still lists the device as one that takes commands.
+// there reports whether the server still lists the device as one that takes commands. One that could not be asked for, because
+// the time was up, is taken to be.
 func (b bedside) there(ctx context.Context) bool {
 	listed, err := b.server.Devices(ctx)
-	return !errors.Is(err, wire.ErrUnreachable) && (err != nil || isIn(b.device, listed))
+	return ctx.Err() != nil || !errors.Is(err, wire.ErrUnreachable) && (err != nil || isIn(b.device, listed))
 }
 
 // ask runs a command. A device that does not answer in time is unfit.
@@ -73,7 +74,10 @@ func (b bedside) begin(ctx context.Context) (baseline, error) {
 		return baseline{}, err
 	}
 	if old != nil && old.Boot == now.Boot {
-		if err := b.restore(ctx, *old, nil); err != nil {
+		if err = b.stopEveryInstrumentation(ctx); err == nil {
+			err = b.restore(ctx, *old, nil)
+		}
+		if err != nil {
 			return baseline{}, fmt.Errorf("cleaning up after an earlier attempt: %w", err)
 		}
 		if now, _, err = b.look(ctx); err != nil {

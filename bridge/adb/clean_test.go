@@ -190,8 +190,31 @@ func TestALeaseThatNobodyCleanedUpAfterIsCleanedUpAfterBeforeTheNext(t *testing.
 	if got := started(o.phone); len(got) != 0 || strings.HasPrefix(o.phone.Keyboard(), "com.evil") {
 		t.Errorf("the next lease begins with %q and keyboard %s, want nothing of the last one", got, o.phone.Keyboard())
 	}
+	// What it instrumented, the dead one alone knew; an app's process is nobody's that adb started.
+	own, _, _ := strings.Cut(simdevice.TestComponent, "/")
+	if !slices.ContainsFunc(o.phone.Commands(), func(c simdevice.Command) bool { return c.Line == "am force-stop "+own }) {
+		t.Errorf("the phone was not told: am force-stop %s", own)
+	}
 	if err := before.Close(context.WithoutCancel(t.Context())); err != nil {
 		t.Errorf("closing the dead one's access: %v", err)
+	}
+}
+
+func TestACleanupWhoseTimeIsUpIsNone(t *testing.T) {
+	t.Parallel()
+	o := newPhone(t)
+	b := o.open(t)
+	if got := b.run(t, "", "shell", "setsid logcat >/dev/null &"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	b.access.Cut()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.access.Close(over); err == nil {
+		t.Error("the access closed without a moment of time, want that it is not clean")
+	}
+	if err := b.access.Close(t.Context()); err != nil || len(started(o.phone)) != 0 {
+		t.Errorf("closing again: %v with %q, want nothing left", err, started(o.phone))
 	}
 }
 

@@ -123,9 +123,31 @@ func (b bedside) stopInstrumented(ctx context.Context, components []string) erro
 	if err != nil {
 		return err
 	}
+	return b.forceStop(ctx, out.Stdout, components)
+}
+
+// stopEveryInstrumentation stops the packages of all instrumentations that the device has: after a lease of which nobody
+// knows any more what it instrumented.
+func (b bedside) stopEveryInstrumentation(ctx context.Context) error {
+	out, err := b.ask(ctx, "pm list instrumentation")
+	if err != nil {
+		return err
+	}
+	var all []string
+	for line := range strings.Lines(out.Stdout) {
+		name, ok := strings.CutPrefix(strings.TrimSpace(line), "instrumentation:")
+		if name, _, _ = strings.Cut(name, " "); ok && component.MatchString(name) {
+			all = append(all, name)
+		}
+	}
+	return b.forceStop(ctx, out.Stdout, all)
+}
+
+// forceStop stops the packages of components and those that they are about, by `pm list instrumentation`.
+func (b bedside) forceStop(ctx context.Context, list string, components []string) error {
 	var packages []string
 	for _, c := range components {
-		packages = append(packages, targets(out.Stdout, c)...)
+		packages = append(packages, targets(list, c)...)
 	}
 	slices.Sort(packages)
 	for _, name := range slices.Compact(packages) {

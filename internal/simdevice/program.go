@@ -37,9 +37,14 @@ func cmd(_ context.Context, sh *shell, args []string) int {
 	return 0
 }
 
-// pm installs a package that was pushed before; everything else it does at once and without a word.
+// pm lists the one instrumentation, and installs a package that was pushed before; everything else it does without a word.
 func pm(_ context.Context, sh *shell, args []string) int {
-	if len(args) < 2 || args[0] != "install" {
+	switch {
+	case slices.Equal(args, []string{"list", "instrumentation"}):
+		own, _, _ := strings.Cut(TestComponent, "/")
+		sh.print("instrumentation:%s (target=%s)\n", TestComponent, strings.TrimSuffix(own, ".test"))
+		return 0
+	case len(args) < 2 || args[0] != "install":
 		return 0
 	}
 	f, err := sh.phone.look(args[len(args)-1])
