@@ -81,14 +81,12 @@ func (a *Agent) runHooks(life context.Context, l *lease) error {
 	return err
 }
 
-// reopened takes the place of an access that was closed.
+// reopened takes the place of an access that was closed. It is the host's own, and not the lease's: a fence that has fallen is no
+// reason to leave the device as it is.
 func (l *lease) reopened(access bridge.Access) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.access = access
-	if l.fallen {
-		access.Cut()
-	}
 }
 
 // lockAgain is the lock of a lease's device. A lease of a former life has none yet.
@@ -130,14 +128,24 @@ func (a *Agent) runHook(life context.Context, l *lease, h Hook, d device, access
 	if err != nil {
 		return fmt.Errorf("%w: %w", bridge.Unfit("cleanup hook "+h.Name+" could not be started"), err)
 	}
+	log := &logFile{path: filepath.Join(dir, "log"), limit: maxHookLog}
 	ended := make(chan struct{})
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		select {
-		case <-a.stopped:
-			m.Stop()
-		case <-ended:
+		tick := time.NewTicker(limitLook)
+		defer tick.Stop()
+		for {
+			select {
+			case <-a.stopped:
+				m.Stop()
+				access.Cut()
+				return
+			case <-ended:
+				return
+			case <-tick.C:
+				log.cut()
+			}
 		}
 	}()
 	exit, _ := m.Wait(context.WithoutCancel(life)) // which cannot end, so there is no error
@@ -164,6 +172,9 @@ func verdict(h Hook, exit minder.Exit, limit time.Duration) error {
 	}
 	return bridge.Unfit(fmt.Sprintf("cleanup hook %s was killed (%s)", h.Name, exit.Cause))
 }
+
+// maxHookLog is how large the file of a hook's output may grow.
+const maxHookLog = 8 << 20
 
 // maxLastWords is how much of a hook's output is logged.
 const maxLastWords = 1 << 10

@@ -81,6 +81,22 @@ func TestC12_ADeviceWhoseHookFailsIsUnhealthyUntilItDoesNot(t *testing.T) {
 	}
 }
 
+// A host that could not keep a lease has the device still, and puts it in order.
+func TestHooksRunAlsoAfterAFence(t *testing.T) {
+	t.Parallel()
+	wrote := filepath.Join(t.TempDir(), "wrote")
+	h := newHouse(t, 1, agent.Options{Cleanup: []agent.Hook{hook("tidy", "test -e $SIM_WAY && echo ran >> "+wrote)}})
+	a := h.goal("sim-1", "print up; hang")
+	h.logged(t, a, "up")
+	h.do(func() { a.lost = "superseded" })
+	eventually(t, "the hook, with a way to the device", func() bool {
+		text, err := os.ReadFile(wrote)
+		return err == nil && string(text) == "ran\n"
+	})
+	h.condition(t, "sim-1", phonebooth.Ready)
+	check(t, h.ended(t, h.goal("sim-1", "print next")), "done", "")
+}
+
 func TestACleaningThatAStopBrokeOffIsDoneByTheNextLife(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

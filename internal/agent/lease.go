@@ -75,6 +75,9 @@ func (l *lease) end(did runner.Did) { l.stop(did) }
 func (l *lease) fall() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.fallen {
+		return // what is open since then is not the lease's
+	}
 	l.fallen = true
 	l.stop(runner.Fenced)
 	if l.access != nil {

@@ -62,7 +62,11 @@ func (m *limits) watch(ctx context.Context, stop func(error)) {
 			did, m.exceeded = runner.Excess, artifact.Size(maxEvents)+" for events"
 		case now-measured >= sizeLook:
 			measured = now
-			if most := m.mostArtifacts(); artifact.Measure(m.dir) > most {
+			most := m.mostArtifacts()
+			switch size, crowded := artifact.Measure(m.dir); {
+			case crowded:
+				did, m.exceeded = runner.Excess, fmt.Sprintf("%d files and directories for artifacts", artifact.MaxEntries)
+			case size > most:
 				did, m.exceeded = runner.Excess, fmt.Sprintf("%s for artifacts", artifact.Size(most))
 			}
 		}

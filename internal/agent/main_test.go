@@ -132,10 +132,33 @@ type talking struct{ *sim.Bridge }
 
 func (b talking) Open(ctx context.Context, key string, lease bridge.Lease) (bridge.Access, error) {
 	access, err := b.Bridge.Open(ctx, key, lease)
-	if err == nil {
-		_, _ = fmt.Fprintln(lease.Log, "shell echo "+key+"\nwith hunter2-hunter2")
+	if err != nil {
+		return nil, err
 	}
-	return access, err
+	_, _ = fmt.Fprintln(lease.Log, "shell echo "+key+"\nwith hunter2-hunter2")
+	way, err := os.CreateTemp("", "sim-way-")
+	if err != nil {
+		return nil, err
+	}
+	return passage{access, way.Name()}, way.Close()
+}
+
+// passage is an access that programs can see to be open: the file that SIM_WAY names is there until it is cut.
+type passage struct {
+	bridge.Access
+	way string
+}
+
+func (p passage) Env() []string { return append(p.Access.Env(), "SIM_WAY="+p.way) }
+
+func (p passage) Cut() {
+	_ = os.Remove(p.way) // it was cut before
+	p.Access.Cut()
+}
+
+func (p passage) Close(ctx context.Context) error {
+	p.Cut()
+	return p.Access.Close(ctx)
 }
 
 // house is one host: its agent, its devices and the control plane that it talks to.

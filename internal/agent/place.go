@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/phonebooth-dev/phonebooth/internal/agent/artifact"
 	"github.com/phonebooth-dev/phonebooth/internal/agent/minder"
@@ -37,9 +38,14 @@ func stepOf(dir string, w runner.Work) stepFiles {
 
 // stepsIn lists the steps that were begun.
 func stepsIn(dir string) (steps []stepFiles) {
-	found, _ := filepath.Glob(filepath.Join(dir, "step-*"))
-	for _, path := range found {
-		steps = append(steps, stepFiles(path))
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // it had not come so far
+	}
+	for _, entry := range found {
+		if strings.HasPrefix(entry.Name(), "step-") {
+			steps = append(steps, stepFiles(filepath.Join(dir, entry.Name())))
+		}
 	}
 	return steps
 }

@@ -64,6 +64,7 @@ func (a *Agent) read(did runner.Did, exit minder.Exit, place runner.Place, r run
 // eventsOf follows the events of a step.
 func (a *Agent) eventsOf(l *lease, files stepFiles, label string) *tail.Events {
 	return tail.New(tail.Options{
+		Max:  maxEvents,
 		Path: files.place().Events, Log: eventsPath(l.dir), State: files.in("events.json"), Step: label, Mask: a.mask,
 	})
 }

@@ -31,7 +31,7 @@ const (
 	MaxFileBytes = 1 << 30
 	MaxBytes     = 4 << 30 // of all files, when the rules name no limit
 	MaxFiles     = 1000
-	maxEntries   = 20_000 // that are looked at, directories and all
+	MaxEntries   = 20_000 // that are looked at, directories and all
 )
 
 // Rules say what is kept.
@@ -141,8 +141,8 @@ func (c *collection) list(dir string) []fs.DirEntry {
 		some, err := file.ReadDir(256)
 		all = append(all, some...)
 		c.entries += len(some)
-		if c.entries > maxEntries {
-			c.refuse(dir, fmt.Sprintf("there are more than %d files and directories", maxEntries))
+		if c.entries > MaxEntries {
+			c.refuse(dir, fmt.Sprintf("there are more than %d files and directories", MaxEntries))
 			return nil
 		}
 		if err != nil || len(some) == 0 {
@@ -199,15 +199,16 @@ func Open(dir string, f File) (*os.File, error) {
 	return file, nil
 }
 
-// Measure is how large the files below Dir are, as far as that can be seen while a program writes them.
-func Measure(dir string) (bytes int64) {
+// Measure is how large the files below Dir are, as far as that can be seen while a program writes them. crowded says that there
+// are more than can be looked at.
+func Measure(dir string) (bytes int64, crowded bool) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return 0
+		return 0, false
 	}
 	defer root.Close()
 	if info, err := root.Lstat(Dir); err != nil || !info.IsDir() {
-		return 0
+		return 0, false
 	}
 	c := &collection{root: root}
 	c.walk(Dir, func(name string) (string, bool) {
@@ -216,7 +217,7 @@ func Measure(dir string) (bytes int64) {
 		}
 		return "", false
 	})
-	return bytes
+	return bytes, c.entries > MaxEntries
 }
 
 // Size is n for people.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,7 +111,7 @@ func TestADirectoryThatBecameALinkIsNotFollowed(t *testing.T) {
 	if len(files) > 0 || len(refused) != 1 {
 		t.Errorf("kept %v, refused %q, want nothing and why", files, refused)
 	}
-	if got := artifact.Measure(dir); got != 0 {
+	if got, crowded := artifact.Measure(dir); got != 0 || crowded {
 		t.Errorf("it measures %d bytes, want 0", got)
 	}
 	// A file that is changed for a link after it was listed.
@@ -140,7 +141,7 @@ func TestLimitsOfArtifacts(t *testing.T) {
 	write(t, dir, "artifacts/a", "12345")
 	write(t, dir, "artifacts/b", "12345")
 	write(t, dir, "artifacts/c", "1")
-	if got := artifact.Measure(dir); got != 11 {
+	if got, crowded := artifact.Measure(dir); got != 11 || crowded {
 		t.Errorf("they measure %d bytes, want 11", got)
 	}
 	files, refused := artifact.Collect(dir, artifact.Rules{Bytes: 6})
@@ -165,5 +166,21 @@ func TestLimitsOfArtifacts(t *testing.T) {
 	files, refused = artifact.Collect(many, artifact.Rules{})
 	if len(files) != artifact.MaxFiles || len(refused) != 21 || refused[20] != "and 10 more files are not kept" {
 		t.Errorf("%d files, %d refused, want %d, and 20 by name and how many more", len(files), len(refused), artifact.MaxFiles)
+	}
+}
+
+func TestADirectoryWithMoreThanCanBeLookedAtIsSaidToBeCrowded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, artifact.Dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range artifact.MaxEntries + 1 {
+		if err := os.Symlink("nowhere", filepath.Join(dir, artifact.Dir, strconv.Itoa(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, crowded := artifact.Measure(dir); !crowded {
+		t.Errorf("%d entries are not crowded", artifact.MaxEntries+1)
 	}
 }

@@ -14,6 +14,7 @@ package mask
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -133,46 +134,64 @@ func (m *Mask) JSON(text json.RawMessage) json.RawMessage {
 	if m == nil || len(text) == 0 {
 		return text
 	}
+	if !json.Valid(text) {
+		return m.Bytes(nil, slices.Clone(text), nil)
+	}
+	if !m.within(text) {
+		return text
+	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	var value any
-	if decoder.Decode(&value) != nil {
-		return m.Bytes(nil, slices.Clone(text), nil)
-	}
-	masked, changed := m.value(value)
-	if !changed {
-		return text
-	}
-	hidden, err := json.Marshal(masked)
-	if err != nil { // it was JSON
+	err := decoder.Decode(&value)
+	hidden, marshalErr := json.Marshal(m.value(value))
+	if errors.Join(err, marshalErr) != nil { // it was JSON
 		return m.Bytes(nil, slices.Clone(text), nil)
 	}
 	return hidden
 }
 
-func (m *Mask) value(v any) (masked any, changed bool) {
+// within reports whether a string, a name or a number of JSON holds a secret, also one that a later name of the same spelling
+// takes the place of.
+func (m *Mask) within(text json.RawMessage) bool {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return false // its end
+		}
+		switch token := token.(type) {
+		case string:
+			if m.Text(token) != token {
+				return true
+			}
+		case json.Number:
+			if m.Text(token.String()) != token.String() {
+				return true
+			}
+		}
+	}
+}
+
+func (m *Mask) value(v any) any {
 	switch v := v.(type) {
 	case string:
-		text := m.Text(v)
-		return text, text != v
+		return m.Text(v)
 	case json.Number:
 		if text := m.Text(v.String()); text != v.String() {
-			return text, true
+			return text
 		}
 	case []any:
 		for i := range v {
-			element, hidden := m.value(v[i])
-			v[i], changed = element, changed || hidden
+			v[i] = m.value(v[i])
 		}
-		return v, changed
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, element := range v {
-			element, hidden := m.value(element)
-			text := m.Text(name)
-			out[text], changed = element, changed || hidden || text != name
+			out[m.Text(name)] = m.value(element)
 		}
-		return out, changed
+		return out
 	}
-	return v, false
+	return v
 }

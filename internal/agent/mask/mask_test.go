@@ -79,6 +79,8 @@ func TestC41_ASecretIsHiddenInJSONHoweverItIsSpelt(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"a":["hun\"ter",{"hun\u0022ter":1}],"n":9123456}`: `{"a":["*******",{"*******":1}],"n":"9******"}`,
 		`{"b":1.50,  "a":"x"}`:                              `{"b":1.50,  "a":"x"}`, // untouched
+		`{"a":"123456","a":"x"}`:                            `{"a":"x"}`,
+		`{"a":"x"} 123456`:                                  `{"a":"x"} ******`,
 		`no JSON 123456`:                                    `no JSON ******`,
 	} {
 		if got := m.JSON(json.RawMessage(in)); string(got) != want {

@@ -27,16 +27,24 @@ import (
 	"github.com/phonebooth-dev/phonebooth/runner"
 )
 
+const (
+	// readPieces is how many pieces one Read takes in at most: a program may write faster than its events are read.
+	readPieces = 16
+	// maxDropped is how many lines are judged that turn out to be none; the rest of a file with so many is not worth the time.
+	maxDropped = 10_000
+)
+
 // piece is how much of the file is in memory at most. It holds more than one line of the greatest length.
 const piece = 4 * runner.MaxEventBytes
 
-// Options say what to follow. All paths are required.
+// Options say what to follow. All paths and Max are required.
 type Options struct {
 	Path  string     // what the program writes
 	Log   string     // what valid events are appended to
 	State string     // remembers how far Path was read
 	Step  string     // of a workflow, goes into each event; "": none
 	Mask  *mask.Mask // hides secrets in each event
+	Max   int64      // bytes of Path that count; what is behind them is dropped
 }
 
 // Events follows one file.
@@ -70,7 +78,7 @@ func New(options Options) *Events {
 // Bytes is how long the file was at the last look.
 func (t *Events) Bytes() int64 { return t.bytes.Load() }
 
-// Read takes in all lines that are whole.
+// Read takes in lines that are whole: all, unless there are very many.
 func (t *Events) Read() error { return t.read(false) }
 
 // Finish takes in the rest. The note says what was dropped; "" when nothing was.
@@ -82,6 +90,8 @@ func (t *Events) Finish() (note string, err error) {
 	switch {
 	case t.odd:
 		note = "the events do not count: the file is no regular file"
+	case t.Bytes() > t.options.Max:
+		note = fmt.Sprintf("events behind the first %d bytes were dropped", t.options.Max)
 	case t.state.Dropped > 0:
 		note = fmt.Sprintf("lines of the events that were dropped: %d; the first one was line %d: %s", t.state.Dropped, t.state.First, t.state.Why)
 	}
@@ -106,12 +116,14 @@ func (t *Events) read(last bool) error {
 		t.state.At, t.state.Skipping = 0, false
 	}
 	t.bytes.Store(info.Size())
-	for {
+	end := min(info.Size(), t.options.Max) // what is written from now on is for the next time
+	for n := 0; t.state.At < end && (last || n < readPieces); n++ {
 		more, err := t.step(file, last)
 		if err != nil || !more {
 			return err
 		}
 	}
+	return nil
 }
 
 // step takes in one piece of the file. more reports whether there is another.
@@ -156,6 +168,10 @@ func (t *Events) line(s *state, line []byte, out *bytes.Buffer) {
 	s.Line++
 	line = bytes.TrimRight(line, "\r")
 	if len(line) == 0 && !s.Skipping {
+		return
+	}
+	if s.Dropped >= maxDropped {
+		s.Dropped, s.Skipping = s.Dropped+1, false
 		return
 	}
 	e, err := runner.ParseEvent(line)

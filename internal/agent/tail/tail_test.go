@@ -17,7 +17,7 @@ import (
 
 func options(t *testing.T) tail.Options {
 	dir := t.TempDir()
-	return tail.Options{Path: filepath.Join(dir, "events.ndjson"), Log: filepath.Join(dir, "log"), State: filepath.Join(dir, "state")}
+	return tail.Options{Path: filepath.Join(dir, "events.ndjson"), Log: filepath.Join(dir, "log"), State: filepath.Join(dir, "state"), Max: 64 << 20}
 }
 
 func write(t *testing.T, path, text string) {
@@ -140,5 +140,30 @@ func TestAnEventsFileThatIsNoneDoesNoHarm(t *testing.T) {
 	write(t, o.Path, `{"type":"heartbeat"}`+"\n")
 	if _, err := events.Finish(); err != nil || logged(t, o) != "step one; heartbeat" {
 		t.Errorf("log = %q (%v), want what came after the file was emptied", logged(t, o), err)
+	}
+}
+
+// A program that writes faster than its events are read must not keep its host from looking at its limits.
+func TestAFloodOfEventsIsReadInBoundedTurnsAndCountsAsFarAsItMay(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	o.Max = 8 << 20
+	write(t, o.Path, event("first")+strings.Repeat("y\n", 8<<20))
+	events := tail.New(o)
+	if err := events.Read(); err != nil {
+		t.Fatal(err)
+	}
+	if got := logged(t, o); got != "step first" {
+		t.Errorf("events = %q, want the first", got)
+	}
+	text, err := os.ReadFile(o.State)
+	var state struct{ At int64 }
+	if err != nil || json.Unmarshal(text, &state) != nil || state.At >= o.Max || events.Bytes() <= o.Max {
+		t.Errorf("one turn read %d of %d bytes, %v; want a part, and that all are counted", state.At, events.Bytes(), err)
+	}
+	write(t, o.Path, event("behind the limit"))
+	note, err := events.Finish()
+	if err != nil || note != "events behind the first 8388608 bytes were dropped" || logged(t, o) != "step first" {
+		t.Errorf("in the end %q, %v with %q, want what is behind the limit dropped", note, err, logged(t, o))
 	}
 }
