@@ -15,8 +15,9 @@ import (
 // idempotency key, "" for none; a repeat under it with the same bodyHash gives the task as it is now, with replayed set, and
 // one with another body is refused (C17). spec has its defaults.
 func (c *Control) Submit(ctx context.Context, by Caller, spec phonebooth.TaskSpec, key, bodyHash string) (t phonebooth.Task, replayed bool, err error) {
-	if spec, err = c.checked(ctx, spec); err != nil {
-		return t, false, err
+	spec, refusal := c.checked(ctx, spec)
+	if refusal != nil && key == "" {
+		return t, false, refusal
 	}
 	id, err := mintTaskID()
 	if err != nil {
@@ -35,6 +36,9 @@ func (c *Control) Submit(ctx context.Context, by Caller, spec phonebooth.TaskSpe
 	v.Decide = func(view ledger.View) (lifecycle.Change, error) {
 		if earlier = view.Idempotency[idem]; earlier != "" && key != "" {
 			return lifecycle.Change{}, nil
+		}
+		if refusal != nil { // what is true of a submission now says nothing of the one that it may repeat
+			return lifecycle.Change{}, refusal
 		}
 		change, err := lifecycle.Submit(id, spec, submission, view.Head.Queued, c.opts.MaxQueueDepth, view.Now)
 		if err == nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 	"github.com/phonebooth-dev/phonebooth/internal/server/servertest"
 )
@@ -34,6 +35,30 @@ func TestS1_4_InputsThatAWorkflowDoesNotDeclareAreRefusedAndStoreNothing(t *test
 		task := sys.Submit(t, v1.TaskRequest{Workflow: &v1.WorkflowRef{Name: "greet", Inputs: []byte(`{"who":"Ada"}`)}})
 		if task.Workflow == nil || task.Workflow.Version != 2 || string(task.Workflow.Inputs) != `{"who":"Ada"}` {
 			t.Errorf("the task has %+v, want version 2 with its input as it was given", task.Workflow)
+		}
+	})
+}
+
+// A caller whose answer was lost repeats; meanwhile the workflow has become another.
+func TestC17_ARepeatIsAnsweredAlsoWhenItsWorkflowHasChanged(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, sys *servertest.System) {
+		sys.ApplyWorkflow(t, "greet", "{version: steps/v1, name: greet, inputs: {who: {required: true}}, steps: [wave]}")
+		ask := func(key, who string) (v1.Task, error) {
+			return sys.SubmitKey(t, key, v1.TaskRequest{Workflow: &v1.WorkflowRef{Name: "greet", Inputs: []byte(`{"who":"` + who + `"}`)}})
+		}
+		first, err := ask("k", "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sys.ApplyWorkflow(t, "greet", "{version: steps/v1, name: greet, inputs: {whom: {required: true}}, steps: [wave]}")
+		if again, err := ask("k", "a"); err != nil || again.ID != first.ID {
+			t.Errorf("the repeat: %s, %v; want the first task %s", again.ID, err, first.ID)
+		}
+		if _, err := ask("other", "a"); phonebooth.CodeOf(err) != "invalid" {
+			t.Errorf("under another key: %v, want it refused", err)
+		}
+		if _, err := ask("k", "b"); phonebooth.CodeOf(err) != "idempotency_key_reused" {
+			t.Errorf("another body under the key: %v, want idempotency_key_reused", err)
 		}
 	})
 }
