@@ -17,6 +17,11 @@ import (
 // secretSettings say where a host's secrets are, by name. The values stand nowhere in its configuration.
 type secretSettings map[string]secretSource
 
+// missing are those of names that the host does not have.
+func (s secretSettings) missing(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := s[name]; return ok })
+}
+
 // secretSource is one of a file and a variable of the agent's environment.
 type secretSource struct {
 	File string `yaml:"file"`

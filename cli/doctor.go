@@ -122,7 +122,7 @@ func (p *program) examine(ctx context.Context, r *findings, file string, flags a
 		r.error("bridges", err)
 		return
 	}
-	runners := examineRunners(r, s.Host.Presets, p.opts.Runners)
+	runners := examineRunners(r, s.Host.Presets, s.Host.Secrets, p.opts.Runners)
 	if runners == nil {
 		return
 	}

@@ -87,7 +87,7 @@ var conditionAdvice = map[phonebooth.Condition]string{
 
 // examineRunners looks at each runner: what it lacks, how it is fenced, how far it was tried. It returns those that the host
 // would offer, nil when that cannot be told.
-func examineRunners(r *findings, s presetSettings, registry registrar) *runner.Registry {
+func examineRunners(r *findings, s presetSettings, secrets secretSettings, registry registrar) *runner.Registry {
 	k, err := s.look(registry)
 	if err != nil {
 		r.error("runners", err)
@@ -106,6 +106,10 @@ func examineRunners(r *findings, s presetSettings, registry registrar) *runner.R
 			if k.source[g.Name] != "" && !slices.Contains(s.Off, g.Name) {
 				f.Verdict, f.Advice = bridge.Ill, "install what it needs, or take the runner out of the configuration"
 			}
+		}
+		if missing := secrets.missing(g.Secrets); f.Verdict == bridge.Well && len(missing) > 0 {
+			f.Message, f.Verdict = "every task fails: there is no secret "+strings.Join(missing, ", ")+"; "+f.Message, bridge.Ill
+			f.Advice = "name it under secrets in the configuration"
 		}
 		r.add(f)
 	}

@@ -119,7 +119,7 @@ func (p *program) examineServer(ctx context.Context, r *findings, s agentSetting
 	if id.Identity.HostID != "" {
 		examineToken(ctx, r, c, id)
 	}
-	return p.heldBy(ctx, address, id.Identity.HostID)
+	return p.heldBy(ctx, r, address, id.Identity.HostID)
 }
 
 // examineToken asks for the renewal of no lease at all: that needs this host's token, and changes nothing.
@@ -139,10 +139,17 @@ func examineToken(ctx context.Context, r *findings, c *client.Client, id agent.P
 }
 
 // heldBy asks what the control plane says of a host's devices, if a token for that is kept on this machine.
-func (p *program) heldBy(ctx context.Context, address string, host phonebooth.HostID) map[phonebooth.DeviceID]v1.Device {
+func (p *program) heldBy(ctx context.Context, r *findings, address string, host phonebooth.HostID) map[phonebooth.DeviceID]v1.Device {
 	kept, err := keptAccounts()
 	token := cmp.Or(os.Getenv(envToken), kept.Servers[address].Token)
-	if err != nil || token == "" || host == "" {
+	if host == "" {
+		return nil
+	}
+	if err != nil || token == "" {
+		r.add(bridge.Finding{
+			Subject: "holds", Verdict: bridge.Odd, Message: "not known: no token on this machine may ask what the control plane holds against its devices",
+			Advice: "phonebooth login " + address + ", or " + envToken,
+		})
 		return nil
 	}
 	c, err := client.New(address, token, client.Options{UserAgent: "phonebooth-doctor/" + p.opts.Version, Patience: time.Second})
@@ -151,6 +158,7 @@ func (p *program) heldBy(ctx context.Context, address string, host phonebooth.Ho
 	}
 	devices, err := c.Devices(ctx)
 	if err != nil {
+		r.error("holds", err)
 		return nil
 	}
 	held := map[phonebooth.DeviceID]v1.Device{}

@@ -37,7 +37,10 @@ func foretell(steps []workflow.Step, answers [][]string, stop int) (calls []trie
 				break
 			}
 			if answer != "failed" {
-				over, whole = true, answer
+				over = true
+				if !failed || answer != "device_lost" { // what has failed stands, whatever is lost afterwards
+					whole = answer
+				}
 			} else if len(calls) >= stop {
 				over, whole, status = true, "cancelled", "cancelled"
 			}

@@ -48,12 +48,21 @@ type passage struct {
 // report is how the whole ended.
 func (p *passage) report() phonebooth.Report {
 	switch {
-	case p.over != nil:
+	case p.over != nil && (p.failure == nil || p.over.Outcome != phonebooth.OutcomeAbandoned || hostsOwn(*p.over)):
 		return *p.over
-	case p.failure != nil:
+	case p.failure != nil: // it stands, whatever a later step lost: trying again would begin with what has failed
 		return *p.failure
 	}
 	return phonebooth.Report{Outcome: phonebooth.OutcomeDone, Runner: p.last.Runner, Fence: p.last.Fence}
+}
+
+// hostsOwn reports whether a step was given back for what its host did, and not for what the step met.
+func hostsOwn(r phonebooth.Report) bool {
+	switch runner.Did(r.Failure.Code) {
+	case runner.Fenced, runner.Stopping, runner.Restarted:
+		return true
+	}
+	return false
 }
 
 // step brings step i to its end, unless it is not to be begun.
