@@ -44,7 +44,7 @@ func am(_ context.Context, sh *shell, args []string) int {
 		sh.print("INSTRUMENTATION_STATUS: id=ActivityManagerService\n"+
 			"INSTRUMENTATION_STATUS: Error=Unable to find instrumentation info for: ComponentInfo{%s}\n"+
 			"INSTRUMENTATION_STATUS_CODE: -1\n", component)
-		sh.complain("INSTRUMENTATION_FAILED: %s", component)
+		_, _ = fmt.Fprintf(sh.stderr, "INSTRUMENTATION_FAILED: %s\n", component) // in am's own name, not the shell's
 		return codeUsage
 	}
 	sh.instrument(class, played[class])

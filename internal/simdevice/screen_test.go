@@ -41,7 +41,7 @@ func TestTheTestPackagePlaysItsStreams(t *testing.T) {
 			t.Errorf("%s: ended: %v", class, ended)
 		}
 	}
-	if got := runLine(t.Context(), New(Options{}), "am instrument -w -r org.other/.Runner", ""); !strings.Contains(got.err, "INSTRUMENTATION_FAILED: org.other/.Runner") {
+	if got := runLine(t.Context(), New(Options{}), "am instrument -w -r org.other/.Runner", ""); got.err != "INSTRUMENTATION_FAILED: org.other/.Runner\n" {
 		t.Errorf("another package: %+v, want it refused", got)
 	}
 }
