@@ -35,6 +35,8 @@ type Program struct {
 // Span is a part of an argv, Argv[From:To].
 type Span struct{ From, To int }
 
+func (s Span) holds(i int) bool { return i >= s.From && i < s.To }
+
 // Value is an input of a program, as a step's or a task's "with" gives it.
 type Value struct {
 	Required bool
@@ -88,12 +90,23 @@ func (p Program) CheckArg(i int) error {
 		return fmt.Errorf("the program cannot come from the task")
 	case err != nil:
 		return err
-	case len(places) == 0 || !strings.HasPrefix(arg, places[0]) || slices.Contains(p.Argv[:i], "--"):
+	case len(places) == 0 || !strings.HasPrefix(arg, places[0]) || p.guarded(i):
 		return nil
 	case places[0] == "{goal}":
 		return fmt.Errorf("a goal that begins with a hyphen would be an option; put \"--\" before it, or pass it as --name={goal}")
 	}
 	return nil
+}
+
+// guarded reports whether "--" stands before Argv[i] whenever that is there: one that is left out guards only what is left out
+// with it.
+func (p Program) guarded(i int) bool {
+	for j, arg := range p.Argv[:i] {
+		if arg == "--" && !slices.ContainsFunc(p.Optional, func(s Span) bool { return s.holds(j) && !s.holds(i) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // CheckText refuses a text that holds a placeholder that there is none of.
@@ -135,6 +148,11 @@ func (p Program) Command(w Work) (Command, error) {
 	if p.Service == nil {
 		return c, nil
 	}
+	for i, arg := range p.Service.Argv {
+		if name, option := (Program{Argv: p.Service.Argv}).couldBeOption(i, f.fill(arg)); option {
+			return Command{}, refuse("the input %s must not begin with a hyphen", name)
+		}
+	}
 	s := Service{Argv: f.all(p.Service.Argv), Env: f.all(p.Service.Env), Ready: f.fill(p.Service.Ready), Within: p.Service.Within}
 	spec, err := json.Marshal(s)
 	if err != nil {
@@ -148,13 +166,13 @@ func (p Program) Command(w Work) (Command, error) {
 func (p Program) couldBeOption(i int, filled string) (input string, option bool) {
 	before, place, _, _ := cutPlace(p.Argv[i])
 	input, is := inputOf(place)
-	return input, is && before == "" && strings.HasPrefix(filled, "-") && !slices.Contains(p.Argv[:i], "--")
+	return input, is && before == "" && strings.HasPrefix(filled, "-") && !p.guarded(i)
 }
 
 // leftOut reports whether Argv[i] belongs to a part in which an input has no value.
 func (p Program) leftOut(i int, with map[string]string) bool {
 	for _, span := range p.Optional {
-		if i < span.From || i >= span.To {
+		if !span.holds(i) {
 			continue
 		}
 		for _, place := range placesIn(strings.Join(p.Argv[span.From:span.To], "\n")) {
@@ -182,7 +200,8 @@ func (p Program) with(w Work) (map[string]string, error) {
 	f := filling{goal: w.Goal, serial: w.Serial, port: w.PortBase}
 	for _, name := range names {
 		input := p.Inputs[name]
-		value, given := w.With[name]
+		value := w.With[name]
+		given := value != "" // one that is empty is one that was left out
 		switch {
 		case input.Required && value == "":
 			return nil, refuse("the input %s is missing in with", name)
@@ -208,6 +227,9 @@ func refuse(format string, args ...any) error {
 	return phonebooth.Errorf(phonebooth.Invalid, "invalid_task", format, args...)
 }
 
+// codeNotReady is the exit code of a program whose service was not ready: the contract's runner_misconfigured.
+const codeNotReady = 78
+
 // Parse reads what the program's own reading finds, or else the exit codes that mean something of their own here.
 func (p Program) Parse(e End) (phonebooth.Report, bool) {
 	if e.Signal != "" {
@@ -219,7 +241,7 @@ func (p Program) Parse(e End) (phonebooth.Report, bool) {
 		}
 	}
 	code, ok := p.Exits[e.Code]
-	if !ok && p.Other != "" && e.Code != 0 {
+	if notReady := p.Service != nil && e.Code == codeNotReady; !ok && !notReady && p.Other != "" && e.Code != 0 {
 		code, ok = p.Other, true
 	}
 	return ByName(code, fmt.Sprintf("the runner ended with exit code %d", e.Code)), ok

@@ -160,3 +160,54 @@ func TestARunnerThatIsUsedByNameOnlyIsNoDefault(t *testing.T) {
 		t.Errorf("without a name: %q, %v, want it refused with what there is", r.Name, err)
 	}
 }
+
+func TestWhatIsLeftOutGuardsNothing(t *testing.T) {
+	t.Parallel()
+	input := map[string]runner.Value{"config": {}, "file": {}}
+	for _, c := range []struct {
+		name     string
+		argv     []string
+		optional []runner.Span
+		ok       bool
+	}{
+		{"a guard that is left out", []string{"tool", "--config={with.config}", "--", "{goal}"}, []runner.Span{{From: 1, To: 3}}, false},
+		{"a guard that stays", []string{"tool", "--config={with.config}", "--", "{goal}"}, []runner.Span{{From: 1, To: 2}}, true},
+		{"left out together", []string{"tool", "{with.config}", "--", "{goal}"}, []runner.Span{{From: 1, To: 4}}, true},
+	} {
+		if err := (runner.Program{Argv: c.argv, Optional: c.optional, Inputs: input}).Validate(); (err == nil) != c.ok {
+			t.Errorf("%s: %v, want ok = %v", c.name, err, c.ok)
+		}
+	}
+	p := runner.Program{Argv: []string{"tool"}, Inputs: input, Service: &runner.Service{Self: "self", Argv: []string{"serve", "{with.file}"}, Ready: "http://127.0.0.1:1/"}}
+	if _, err := p.Command(runner.Work{With: map[string]string{"file": "--insecure"}}); phonebooth.CodeOf(err) != "invalid_task" {
+		t.Errorf("an option for the service: %v, want it refused", err)
+	}
+	if _, err := p.Command(runner.Work{With: map[string]string{"file": "a"}}); err != nil {
+		t.Error(err)
+	}
+	for code, want := range map[int]string{78: "runner_misconfigured", 3: "try_again"} {
+		p.Other = "try_again"
+		end := runner.Exit{Code: code}
+		report, ok := p.Parse(runner.End{Exit: end})
+		e := runner.Evidence{Exit: end}
+		if ok {
+			e.Parsed = &report
+		}
+		if got := runner.Judge(e); got.Failure.Code != want {
+			t.Errorf("exit code %d beside a service is %s, want %s", code, got.Failure.Code, want)
+		}
+	}
+}
+
+func TestAnEmptyInputIsOneThatWasLeftOut(t *testing.T) {
+	t.Parallel()
+	pattern, err := runner.NewPattern("[a-z]+")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := runner.Program{Argv: []string{"tool", "--as={with.name}"}, Inputs: map[string]runner.Value{"name": {Default: "screen", Pattern: pattern}}}
+	c, err := p.Command(runner.Work{With: map[string]string{"name": ""}})
+	if err != nil || c.Argv[1] != "--as=screen" {
+		t.Errorf("%q, %v; want what stands for one that was left out", c.Argv, err)
+	}
+}

@@ -42,7 +42,7 @@ var (
 	executed  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,62}$`)
 	secret    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
 	anyText   = regexp.MustCompile(`(?s)^.+$`)
-	localURL  = regexp.MustCompile(`^http://(127\.0\.0\.1|localhost):[0-9{][^ ]*$`)
+	localURL  = regexp.MustCompile(`^http://(127\.0\.0\.1|localhost):([0-9]+|\{port(\+[0-9]+)?\})(/[^ ]*)?$`)
 	exitCode  = regexp.MustCompile(`^(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])$`)
 )
 

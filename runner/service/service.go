@@ -41,6 +41,7 @@ const (
 
 const (
 	look     = 100 * time.Millisecond // between two questions whether the service is ready
+	question = time.Second            // for one of them: a service may take a connection and say nothing
 	patience = 5 * time.Second        // for a service that was asked to end
 )
 
@@ -53,7 +54,13 @@ func Main() int {
 	}
 	told := make(chan os.Signal, 8)
 	signal.Notify(told, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
-	return attend(s, argv, told, os.Stdout, os.Stderr)
+	code, by := attend(s, argv, told, os.Stdout, os.Stderr)
+	if by != 0 { // whoever waits for this process shall see how the program ended
+		signal.Reset(by)
+		_ = syscall.Kill(os.Getpid(), by)
+		time.Sleep(patience) // the signal ends it; one that does not leaves the code
+	}
+	return code
 }
 
 // read takes Verb, the service as JSON, "--" and the program.
@@ -70,26 +77,26 @@ func read(args []string) (s runner.Service, argv []string, err error) {
 	return s, args[3:], nil
 }
 
-// attend is Main with what belongs to the process made explicit.
-func attend(s runner.Service, argv []string, told <-chan os.Signal, stdout, stderr io.Writer) int {
+// attend is Main with what belongs to the process made explicit. by is the signal that killed the program, 0 when none did.
+func attend(s runner.Service, argv []string, told <-chan os.Signal, stdout, stderr io.Writer) (code int, by syscall.Signal) {
 	name := filepath.Base(s.Argv[0])
 	runtime.LockOSThread() // what it starts dies with this thread, where the system can do that
 	beside, err := start(s, prefixed(stderr, "["+name+"] "))
 	if err != nil {
 		fmt.Fprintf(stderr, "phonebooth: %s cannot be started: %v\n", name, err)
-		return codeNotReady
+		return codeNotReady, 0
 	}
 	defer beside.stop()
 	if code, err := awaitReady(s, beside, told); err != nil {
 		fmt.Fprintf(stderr, "phonebooth: %s %v\n", name, err)
-		return code
+		return code, 0
 	}
 	program := exec.Command(argv[0], argv[1:]...)
 	program.Stdout, program.Stderr = stdout, stderr
 	program.SysProcAttr = attributes()
 	if err := program.Start(); err != nil {
 		fmt.Fprintln(stderr, "phonebooth:", err)
-		return codeNotFound
+		return codeNotFound, 0
 	}
 	over := make(chan error, 1)
 	go func() { over <- program.Wait() }()
@@ -97,7 +104,7 @@ func attend(s runner.Service, argv []string, told <-chan os.Signal, stdout, stde
 	for {
 		select {
 		case <-over:
-			return codeOf(program.ProcessState)
+			return codeOf(program.ProcessState), killedBy(program.ProcessState)
 		case sig := <-told:
 			forward(program.Process.Pid, sig)
 		case <-gone:
@@ -141,6 +148,8 @@ func awaitReady(s runner.Service, beside *side, told <-chan os.Signal) (code int
 
 // ask is nil when url answers that all is well.
 func ask(ctx context.Context, client *http.Client, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, question)
+	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
@@ -156,10 +165,18 @@ func ask(ctx context.Context, client *http.Client, url string) error {
 	return nil
 }
 
+// killedBy is the signal that ended a program, or 0.
+func killedBy(state *os.ProcessState) syscall.Signal {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return status.Signal()
+	}
+	return 0
+}
+
 // codeOf is how a shell tells the end of a program.
 func codeOf(state *os.ProcessState) int {
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return codeSignalled + int(status.Signal())
+	if by := killedBy(state); by != 0 {
+		return codeSignalled + int(by)
 	}
 	return state.ExitCode()
 }

@@ -84,7 +84,7 @@ func TestTheServiceIsThereForTheProgramAndEndsWithIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, log output
-	code := attend(s, []string{"sh", "-c", "echo program; exit 7"}, nil, &out, &log)
+	code, _ := attend(s, []string{"sh", "-c", "echo program; exit 7"}, nil, &out, &log)
 	if code != 7 || out.String() != "program\n" {
 		t.Errorf("exit code %d, output %q, want the program's: 7 and its line", code, out.String())
 	}
@@ -113,7 +113,7 @@ func TestAServiceThatDoesNotGetReadyIsSaidToBeWrong(t *testing.T) {
 			s, _, address := served(t)
 			c.spoil(&s)
 			var out, log output
-			code := attend(s, []string{"echo", "must not run"}, nil, &out, &log)
+			code, _ := attend(s, []string{"echo", "must not run"}, nil, &out, &log)
 			if code != codeNotReady || !strings.Contains(log.String(), c.want) || out.String() != "" {
 				t.Errorf("exit code %d, log %q, output %q; want %d, %q and nothing run", code, log.String(), out.String(), codeNotReady, c.want)
 			}
@@ -137,7 +137,7 @@ func TestSignalsGoToTheProgram(t *testing.T) {
 		<-begun.first
 		told <- syscall.SIGTERM
 	}()
-	code := attend(s, []string{"sh", "-c", "trap 'echo told; exit 9' TERM; echo begun; while :; do sleep 0.05; done"}, told, begun, &log)
+	code, _ := attend(s, []string{"sh", "-c", "trap 'echo told; exit 9' TERM; echo begun; while :; do sleep 0.05; done"}, told, begun, &log)
 	if code != 9 || out.String() != "begun\ntold\n" {
 		t.Errorf("exit code %d, output %q, want the program to be told and to end by itself with 9; log:\n%s", code, out.String(), log.String())
 	}
@@ -155,13 +155,29 @@ func (b *begins) Write(p []byte) (int, error) {
 	return b.output.Write(p)
 }
 
+func TestAServiceThatTakesAConnectionAndSaysNothingHidesNoSignal(t *testing.T) {
+	t.Parallel()
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	told := make(chan os.Signal, 1)
+	told <- syscall.SIGTERM
+	var out, log output
+	s := runner.Service{Argv: []string{"sleep", "600"}, Ready: "http://" + mute.Addr().String() + "/", Within: 10 * time.Minute}
+	if code, _ := attend(s, []string{"echo", "must not run"}, told, &out, &log); code != 143 || out.String() != "" {
+		t.Errorf("exit code %d, output %q, want 143 and nothing run", code, out.String())
+	}
+}
+
 func TestASignalBeforeTheServiceIsReadyEndsTheWait(t *testing.T) {
 	t.Parallel()
 	s, _, address := served(t)
 	told := make(chan os.Signal, 1)
 	told <- syscall.SIGINT
 	var out, log output
-	if code := attend(s, []string{"echo", "must not run"}, told, &out, &log); code != 130 || out.String() != "" {
+	if code, _ := attend(s, []string{"echo", "must not run"}, told, &out, &log); code != 130 || out.String() != "" {
 		t.Errorf("exit code %d, output %q, want 130 and nothing run", code, out.String())
 	}
 	if !free(address) {
@@ -176,10 +192,10 @@ func TestAProgramThatIsKilledIsToldAsShellsDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, log output
-	if code := attend(s, []string{"sh", "-c", "kill -9 $$"}, nil, &out, &log); code != 137 {
-		t.Errorf("exit code %d, want 137", code)
+	if code, by := attend(s, []string{"sh", "-c", "kill -9 $$"}, nil, &out, &log); code != 137 || by != syscall.SIGKILL {
+		t.Errorf("exit code %d by %v, want 137 by SIGKILL", code, by)
 	}
-	if code := attend(s, []string{"no-such-program-here"}, nil, &out, &log); code != codeNotFound {
+	if code, _ := attend(s, []string{"no-such-program-here"}, nil, &out, &log); code != codeNotFound {
 		t.Errorf("exit code %d of a program that there is not, want %d", code, codeNotFound)
 	}
 }
