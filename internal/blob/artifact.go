@@ -99,7 +99,9 @@ func (s *Store) PutArtifact(ctx context.Context, key string, a Artifact, body io
 	if there || err != nil {
 		return err
 	}
-	if !s.opt.Room(a.Bytes) {
+	arriving := s.arriving.Add(a.Bytes) // what is on its way beside it needs its room as well
+	defer s.arriving.Add(-a.Bytes)
+	if !s.opt.Room(arriving) {
 		return ErrFull
 	}
 	temporary, err := s.receive(a, body) // without the lock: it takes as long as the network does

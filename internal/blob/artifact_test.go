@@ -299,3 +299,27 @@ func FuzzArtifactName(f *testing.F) {
 		}
 	})
 }
+
+func TestArtifactsThatArriveTogetherShareTheRoom(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), blob.Options{Room: func(n int64) bool { return n <= 10 }})
+	body, sender := io.Pipe()
+	first := make(chan error, 1)
+	go func() { first <- s.PutArtifact(t.Context(), "task_x/1", described("a", "12345678"), body) }()
+	if _, err := io.WriteString(sender, "1234"); err != nil { // it is on its way
+		t.Fatal(err)
+	}
+	if err := put(t, s, "task_x/1", "b", "12345678"); !errors.Is(err, blob.ErrFull) {
+		t.Errorf("a second one beside it: %v, want that there is no room", err)
+	}
+	if _, err := io.WriteString(sender, "5678"); err != nil {
+		t.Fatal(err)
+	}
+	sender.Close()
+	if err := <-first; err != nil {
+		t.Errorf("the first one: %v", err)
+	}
+	if err := put(t, s, "task_x/1", "b", "12345678"); err != nil {
+		t.Errorf("the second one afterwards: %v", err)
+	}
+}

@@ -101,8 +101,9 @@ type Store struct {
 	seed maphash.Seed
 	// Keys with the same first part share a lock, so that a task can be removed as
 	// one; tasks share locks by chance, which costs a wait and nothing else.
-	locks  [64]sync.RWMutex
-	serial atomic.Int64 // of uploads
+	locks    [64]sync.RWMutex
+	serial   atomic.Int64 // of uploads
+	arriving atomic.Int64 // bytes of artifacts that are being stored
 }
 
 // Open makes dir if it is not there. Close the Store after its last use.
