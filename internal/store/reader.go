@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
+	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
 )
 
 // Errors of a database that callers branch on.
@@ -40,7 +41,9 @@ type Reader interface {
 	Workflows(ctx context.Context) ([]phonebooth.Workflow, error)                        // the newest version of each
 
 	Events(ctx context.Context, filter EventFilter) ([]phonebooth.Event, error)
+	Timeline(ctx context.Context, q TimelineQuery) (Timeline, error)
 	Head(ctx context.Context) (Head, error)
+	Leader(ctx context.Context) (lifecycle.Leader, error)
 	Snapshot(ctx context.Context) (Snapshot, error)
 	Due(ctx context.Context, at DueTimes, limit int) (Due, error)
 

@@ -129,6 +129,9 @@ func sayEverything(t *testing.T, s *Store) {
 	note(s.Events(ctx, store.EventFilter{After: 3, Limit: 10}))
 	note(s.Events(ctx, store.EventFilter{TaskID: "t"}))
 	note(s.Events(ctx, store.EventFilter{DeviceID: "d"}))
+	note(s.Timeline(ctx, store.TimelineQuery{
+		Devices: []phonebooth.DeviceID{"d"}, Hosts: []phonebooth.HostID{"h"}, From: now.Add(-time.Hour), To: now, Fold: time.Second,
+	}))
 	note(s.Snapshot(ctx))
 	note(s.Due(ctx, store.DueTimes{Assigned: now, Dispatched: now, Queue: now, Heard: now, Polled: now}, 10))
 	note(s.Prune(ctx, now.Add(-time.Hour), 10))

@@ -70,6 +70,8 @@ var tests = []struct {
 	{"PoolIsListed", poolListed},
 	{"WorkflowsAreListed", workflowsListed},
 	{"EventsAreFiltered", eventsFiltered},
+	{"TimelineHasBars", timelineBars},
+	{"TimelineHasChanges", timelineChanges},
 	{"SnapshotHoldsWhatIsQueued", snapshotHolds},
 	{"SnapshotIsOneState", snapshotIsOneState},
 	{"DueTellsSortsApart", dueSorts},
