@@ -110,7 +110,10 @@ type access struct {
 	bridge *Bridge
 	key    string
 	gate   *gate
-	lost   bool // guarded by the bridge: the programs were seen away once
+
+	// Guarded by the bridge.
+	missed bool // the programs were away at the last look
+	lost   bool // and at the one before, some time
 }
 
 // Env names the gate: under a name of ours, and under that which Selenium's clients look for.
@@ -118,15 +121,28 @@ func (a *access) Env() []string {
 	return []string{"WEBDRIVER_URL=" + a.gate.url(), "SELENIUM_REMOTE_URL=" + a.gate.url()}
 }
 
-// Probe tells whether the programs were there all the time, and asks chromedriver where it runs.
+// Probe tells whether the programs were there all the time, and asks chromedriver where it runs. When they were not there at
+// the last look, it looks itself.
 func (a *access) Probe(ctx context.Context) error {
-	a.bridge.mu.Lock()
-	lost := a.lost
-	a.bridge.mu.Unlock()
+	missed, lost := a.seen()
+	if missed && !lost {
+		h := a.bridge.look(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		a.bridge.take(h)
+		_, lost = a.seen()
+	}
 	if lost {
 		return bridge.ErrGone
 	}
 	return a.gate.driver.probe(ctx)
+}
+
+func (a *access) seen() (missed, lost bool) {
+	a.bridge.mu.Lock()
+	defer a.bridge.mu.Unlock()
+	return a.missed, a.lost
 }
 
 // Cut cuts the gate.

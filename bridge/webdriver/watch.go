@@ -76,13 +76,16 @@ func (b *Bridge) Watch(ctx context.Context, changed func([]bridge.Device)) error
 	}
 }
 
-// take notes what was seen. Phones that are not ready now are lost to whoever has them open.
+// take notes what was seen. Phones that are not ready in two looks, one after the other, are lost to whoever has them open: one
+// look alone can fail for want of anything, while the browser that is open works on.
 func (b *Bridge) take(h health) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.health = h
 	for _, a := range b.opened {
-		a.lost = a.lost || h.condition != phonebooth.Ready
+		away := h.condition != phonebooth.Ready
+		a.lost = a.lost || away && a.missed
+		a.missed = away
 	}
 }
 

@@ -3,6 +3,7 @@
 package webdriver_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,6 +73,49 @@ func TestContract(t *testing.T) {
 			of(b).say(t, of(b).browser, "Chromium 156.0.3")
 		},
 	})
+}
+
+// A look that fails for want of anything must not cost a lease the phone that it drives.
+func TestOneLookThatFailsLosesNoPhone(t *testing.T) {
+	t.Parallel()
+	f := fake(t)
+	once := filepath.Join(f.dir, "once")
+	script := "#!/bin/sh\nrm " + once + " 2>/dev/null && exit 1\necho Chromium 156.0.2\n"
+	if err := os.WriteFile(f.browser+".new", []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(f.browser+".new", f.browser); err != nil {
+		t.Fatal(err)
+	}
+	b := f.bridge(t)
+	w := bridgetest.Watch(t, b)
+	is := func(condition phonebooth.Condition) {
+		t.Helper()
+		w.Until(t, string(condition), func(list []bridge.Device) bool { return len(list) == 2 && list[0].Condition == condition })
+	}
+	is(phonebooth.Ready)
+	access, err := b.Open(t.Context(), "phone-1", bridge.Lease{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(once, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	is(phonebooth.Unhealthy)
+	is(phonebooth.Ready)
+	if err := access.Probe(t.Context()); err != nil {
+		t.Errorf("probing after one look in vain: %v, want a phone that is there", err)
+	}
+	if err := os.Remove(f.browser); err != nil {
+		t.Fatal(err)
+	}
+	is(phonebooth.Offline)
+	if err := access.Probe(t.Context()); !errors.Is(err, bridge.ErrGone) {
+		t.Errorf("probing without a browser: %v, want ErrGone", err)
+	}
+	if err := access.Close(t.Context()); err != nil {
+		t.Errorf("closing: %v", err)
+	}
 }
 
 func TestPhonesSayWhatTheyAreAndWhatTheyLack(t *testing.T) {
