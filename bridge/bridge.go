@@ -77,8 +77,8 @@ type Access interface {
 	// see to that. It does not block, and cutting twice is cutting once.
 	Cut()
 
-	// Close cuts and puts the device in order for the next lease. Nil means that nothing of the lease is left on it; after
-	// an error Close is called again later.
+	// Close cuts and puts the device in order for the next lease. Nil means that nothing of the lease is left on it, and that
+	// the device is gone for this access, as Probe says from then on; after an error Close is called again later.
 	Close(ctx context.Context) error
 }
 

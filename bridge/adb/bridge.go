@@ -224,7 +224,7 @@ func (a *access) Probe(ctx context.Context) error {
 	}
 	a.bridge.mu.Lock()
 	defer a.bridge.mu.Unlock()
-	if a.lost = a.lost || !isIn(a.transport, devices) || !a.gate.there(); a.lost {
+	if a.lost = a.lost || !isIn(a.transport, devices) || !a.gate.there(); a.lost || !a.bridge.opened[a] {
 		return bridge.ErrGone
 	}
 	return nil

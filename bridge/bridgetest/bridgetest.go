@@ -146,11 +146,13 @@ func checkAccess(t *testing.T, h Harness) {
 	if _, err := b.Open(t.Context(), d.Key+" that is not there", bridge.Lease{}); !errors.Is(err, bridge.ErrGone) {
 		t.Errorf("opening a device that is not there: %v, want ErrGone", err)
 	}
+	var closed []bridge.Access
 	for range 2 { // closing makes it free for the next
 		access, err := b.Open(t.Context(), d.Key, bridge.Lease{})
 		if err != nil {
 			t.Fatalf("opening a ready device: %v", err)
 		}
+		checkClosed(t, closed) // whoever has the device now
 		for _, entry := range access.Env() {
 			if name, _, found := strings.Cut(entry, "="); !found || name == "" || strings.HasPrefix(name, "PHONEBOOTH_") || strings.ContainsRune(entry, 0) {
 				t.Errorf("Env holds %q, want NAME=VALUE outside the contract's names", entry)
@@ -165,6 +167,18 @@ func checkAccess(t *testing.T, h Harness) {
 			if err := access.Close(t.Context()); err != nil {
 				t.Errorf("closing: %v", err)
 			}
+		}
+		closed = append(closed, access)
+		checkClosed(t, closed)
+	}
+}
+
+// checkClosed checks that the device is gone for those who have closed their access.
+func checkClosed(t *testing.T, closed []bridge.Access) {
+	t.Helper()
+	for _, access := range closed {
+		if err := access.Probe(t.Context()); !errors.Is(err, bridge.ErrGone) {
+			t.Errorf("probing with an access that was closed: %v, want ErrGone", err)
 		}
 	}
 }

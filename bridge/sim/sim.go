@@ -157,7 +157,7 @@ func (a *access) Env() []string { return []string{"SIM_SERIAL=" + a.device.Name}
 func (a *access) Probe(context.Context) error {
 	a.bridge.mu.Lock()
 	defer a.bridge.mu.Unlock()
-	if a.device.unplugged || a.device.generation != a.generation {
+	if a.closed || a.device.unplugged || a.device.generation != a.generation {
 		return bridge.ErrGone
 	}
 	return nil

@@ -142,7 +142,7 @@ func (a *access) Probe(ctx context.Context) error {
 func (a *access) seen() (missed, lost bool) {
 	a.bridge.mu.Lock()
 	defer a.bridge.mu.Unlock()
-	return a.missed, a.lost
+	return a.missed, a.lost || a.bridge.opened[a.key] != a // closed
 }
 
 // Cut cuts the gate.
