@@ -10,6 +10,8 @@
 //
 // The secrets carry enough entropy that a plain SHA-256 keeps them: nothing can be guessed from a stolen database.
 //
+// A browser shows the admin token once and has a cookie from then on: see [SignIns].
+//
 // It decides who somebody is, not what they may do: package httpapi does. An Auth may be used by any number of goroutines.
 package auth
 
