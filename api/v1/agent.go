@@ -161,6 +161,7 @@ type ReportRequest struct {
 	Fence       string          `json:"fence,omitempty" enum:"gate,process"`
 	Condition   string          `json:"condition,omitempty" maxLength:"63" doc:"of the device now"`
 	Reason      string          `json:"reason,omitempty" maxLength:"1024"`
+	LogsFollow  []string        `json:"logs_follow,omitempty" maxItems:"16" doc:"the attempt's logs of which more will come, each until its end was sent"`
 }
 
 // ReportAnswer is the task as it is after the report.

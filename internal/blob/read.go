@@ -66,7 +66,7 @@ func (s *Store) reader(l log, offset int64) (*Reader, error) {
 		}
 		if seg.index == s.firstOfTail(l) {
 			if left := start - max(offset, s.opt.HeadSegments*s.opt.SegmentBytes); left > 0 {
-				parts = append(parts, strings.NewReader(marker(left)))
+				parts = append(parts, strings.NewReader(LeftOut(left)))
 			}
 		}
 		f, err := s.root.Open(path.Join(l.key, segmentName(seg.index)))
@@ -91,7 +91,7 @@ func (s *Store) firstOfTail(l log) int64 {
 	return -1
 }
 
-// marker stands for the bytes that were left out.
-func marker(left int64) string {
+// LeftOut is the line that stands for bytes that were left out.
+func LeftOut(left int64) string {
 	return fmt.Sprintf("\n[phonebooth: %d bytes left out]\n", left)
 }

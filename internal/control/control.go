@@ -48,12 +48,13 @@ const DefaultMaxQueueDepth = 1_000_000
 
 // Control is the set of use cases over one store and one ledger.
 type Control struct {
-	store  store.Store
-	ledger *ledger.Ledger
-	blobs  *blob.Store
-	opts   Options
-	parks  *parks
-	feed   *feed
+	store   store.Store
+	ledger  *ledger.Ledger
+	blobs   *blob.Store
+	opts    Options
+	parks   *parks
+	feed    *feed
+	watches watches
 }
 
 // New makes the use cases and subscribes to l, which must not run yet.
@@ -78,6 +79,7 @@ func New(st store.Store, l *ledger.Ledger, blobs *blob.Store, opts Options) *Con
 		c.parks.wake(commit.Attempts)
 		c.parks.hurry(commit.Events)
 		c.feed.advance(commit.Events)
+		c.watches.moved(commit.Events)
 	})
 	return c
 }

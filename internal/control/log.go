@@ -20,7 +20,35 @@ func (c *Control) AppendLog(ctx context.Context, host phonebooth.HostID, lease p
 		return 0, err
 	}
 	next, err = c.blobs.Append(ctx, LogKey(key, name), offset, p)
+	if err == nil {
+		c.watches.grown(key.TaskID)
+	}
 	return next, answerBlob(err)
+}
+
+// EndLog says that one of the attempt's logs is whole with size bytes. If there are fewer it is refused as a gap.
+func (c *Control) EndLog(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, name string, size int64) error {
+	key, err := c.writable(ctx, host, lease)
+	if err != nil {
+		return err
+	}
+	if err := c.blobs.Finish(LogKey(key, name), size); err != nil {
+		return answerBlob(err)
+	}
+	c.watches.grown(key.TaskID)
+	return nil
+}
+
+// ExpectLogs says that more of these logs of the attempt will come behind its report, each until its EndLog. It comes before
+// the report, so that nobody takes the log for whole who sees that the attempt has ended.
+func (c *Control) ExpectLogs(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, names []string) error {
+	key, err := c.writable(ctx, host, lease)
+	for _, name := range names {
+		if err == nil {
+			err = answerBlob(c.blobs.Announce(LogKey(key, name)))
+		}
+	}
+	return err
 }
 
 // writable is the attempt of a lease of host's whose files are still accepted.

@@ -22,6 +22,7 @@ import (
 type Control interface {
 	Tasks
 	Explanations
+	Timelines
 	Pool
 	Workflows
 	Feed
@@ -35,11 +36,13 @@ type Control interface {
 // Tasks are the use cases around tasks.
 type Tasks interface {
 	Submit(ctx context.Context, by control.Caller, spec phonebooth.TaskSpec, key, bodyHash string) (t phonebooth.Task, replayed bool, err error)
+	SubmitBatch(ctx context.Context, by control.Caller, specs []phonebooth.TaskSpec, key, bodyHash string) (ts []phonebooth.Task, replayed bool, err error)
 	Task(ctx context.Context, id phonebooth.TaskID) (phonebooth.Task, error)
 	Tasks(ctx context.Context, filter store.TaskFilter) ([]phonebooth.Task, error)
 	Attempts(ctx context.Context, id phonebooth.TaskID) ([]phonebooth.Attempt, error)
 	Cancel(ctx context.Context, by control.Caller, id phonebooth.TaskID) (phonebooth.Task, error)
 	Log(ctx context.Context, id phonebooth.TaskID, attempt int, name string, offset int64) (io.ReadCloser, error)
+	FollowLog(ctx context.Context, id phonebooth.TaskID, r control.LogRequest) (*control.LogFollower, error)
 	Artifacts(ctx context.Context, id phonebooth.TaskID, attempt int) ([]control.Artifact, error)
 	Artifact(ctx context.Context, id phonebooth.TaskID, attempt int, name string) (*blob.File, error)
 }
@@ -77,6 +80,8 @@ type Agents interface {
 	Renew(ctx context.Context, by control.Caller, host phonebooth.HostID, incarnation int64, leases []phonebooth.LeaseID) ([]lifecycle.Renewal, error)
 	Report(ctx context.Context, by control.Caller, host phonebooth.HostID, incarnation int64, lease phonebooth.LeaseID, report phonebooth.Report, word lifecycle.DeviceWord) (phonebooth.Task, error)
 	AppendLog(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, name string, offset int64, p []byte) (next int64, err error)
+	EndLog(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, name string, size int64) error
+	ExpectLogs(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, names []string) error
 	PutArtifact(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, a blob.Artifact, body io.Reader) error
 }
 
@@ -139,9 +144,11 @@ func New(c Control, tokens Tokens, record Record, opts Options) *Server {
 // register adds every call. The order is that of the documentation.
 func (s *Server) register() {
 	s.registerTasks()
+	s.registerBatch()
 	s.registerExplanations()
 	s.registerLog()
 	s.registerArtifacts()
+	s.registerTimeline()
 	s.registerDevices()
 	s.registerHosts()
 	s.registerWorkflows()

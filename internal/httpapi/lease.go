@@ -3,6 +3,8 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
@@ -31,7 +33,8 @@ func (s *Server) registerLeases() {
 		method: http.MethodPost, path: v1.PathAgentLeases + "/{id}/log", id: "append-log", tag: "agent", access: onlyHost, lenient: true,
 		summary: "Append to an attempt's log",
 		description: "At most 1 MiB of the bytes that the runner wrote; offset counts them all. What was stored before is ignored. " +
-			"Accepted until ten minutes after the attempt's end.",
+			"Accepted until ten minutes after the attempt's end. With end the log is whole with these bytes: who announced in a report that " +
+			"more of it would come says so when it has.",
 		codes: []string{"lease_unknown", "lease_lost", "log_gap"},
 	}, s.appendLog)
 }
@@ -73,6 +76,9 @@ func (s *Server) report(ctx context.Context, in *reportInput) (*reportOutput, er
 		Word:      phonebooth.Word{Incarnation: b.Incarnation, Seq: b.Seq},
 		Condition: phonebooth.Condition(b.Condition), Reason: b.Reason,
 	}
+	if err := s.expectLogs(ctx, b); err != nil {
+		return nil, err
+	}
 	t, err := s.control.Report(ctx, callerOf(ctx), hostOf(ctx), b.Incarnation, phonebooth.LeaseID(b.LeaseID), report, word)
 	if err != nil {
 		return nil, err
@@ -80,17 +86,42 @@ func (s *Server) report(ctx context.Context, in *reportInput) (*reportOutput, er
 	return &reportOutput{Body: v1.ReportAnswer{TaskID: string(t.ID), Status: string(t.Status)}}, nil
 }
 
+// expectLogs notes what a report announces. How the attempt ended must arrive all the same, so a lease whose logs are closed
+// and a disk that is full are no reason to refuse it.
+func (s *Server) expectLogs(ctx context.Context, b v1.ReportRequest) error {
+	if len(b.LogsFollow) == 0 {
+		return nil
+	}
+	for _, name := range b.LogsFollow {
+		if !slices.Contains(logNames, name) {
+			return phonebooth.Errorf(phonebooth.Invalid, "invalid", "there is no such log; there are: %s", strings.Join(logNames, ", ")).With("pointer", "/logs_follow")
+		}
+	}
+	if err := s.control.ExpectLogs(ctx, hostOf(ctx), phonebooth.LeaseID(b.LeaseID), b.LogsFollow); err != nil {
+		s.log.Warn("a log that follows its report was not noted", "request_id", requestOf(ctx).id, "err", err)
+	}
+	return nil
+}
+
+// logNames are the logs that an attempt has.
+var logNames = []string{v1.LogRunner, v1.LogDevice, v1.LogEvents}
+
 type appendLogInput struct {
 	ID      string `path:"id" doc:"the lease's id"`
 	Name    string `query:"name" enum:"runner,device,events" default:"runner" doc:"which of the attempt's logs"`
 	Offset  int64  `query:"offset" minimum:"0" doc:"of the first byte, counted over all of that log"`
+	End     bool   `query:"end" doc:"there will be no more"`
 	RawBody []byte
 }
 
 type appendLogOutput struct{ Body v1.LogAnswer }
 
 func (s *Server) appendLog(ctx context.Context, in *appendLogInput) (*appendLogOutput, error) {
-	next, err := s.control.AppendLog(ctx, hostOf(ctx), phonebooth.LeaseID(in.ID), in.Name, in.Offset, in.RawBody)
+	host, lease := hostOf(ctx), phonebooth.LeaseID(in.ID)
+	next, err := s.control.AppendLog(ctx, host, lease, in.Name, in.Offset, in.RawBody)
+	if err == nil && in.End {
+		err = s.control.EndLog(ctx, host, lease, in.Name, in.Offset+int64(len(in.RawBody)))
+	}
 	if err != nil {
 		return nil, err
 	}
