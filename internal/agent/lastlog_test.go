@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 )
 
 // files lists what matches a pattern in an agent's home.
@@ -55,6 +56,14 @@ func wholeLog(t *testing.T, s *scripted, dir string, a *held) {
 		}
 	})
 	eventually(t, "the end of the working directory", func() bool { return len(files(dir, "run", "*")) == 0 })
+	s.do(func() {
+		sizes := map[string]int{v1.LogRunner: len(a.log), v1.LogDevice: len(a.device), v1.LogEvents: len(a.events)}
+		for _, name := range a.report.LogsFollow { // what was announced has its end
+			if end, told := a.ends[name]; !told || end != int64(sizes[name]) {
+				t.Errorf("the end of log %s was told as %d (%v), want %d", name, end, told, sizes[name])
+			}
+		}
+	})
 }
 
 var deaths = map[string]syscall.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL}
@@ -107,6 +116,11 @@ func TestC36_ALogOutlivesTheAgentAlsoAfterItsReport(t *testing.T) {
 			a := s.shell("sim-1", "echo up; read x < "+fifo(t)+"; echo over")
 			s.logged(t, a, "up")
 			s.reportedBeforeDeath(t, a, first, signal, url, dir)
+			s.do(func() {
+				if !slices.Contains(a.report.LogsFollow, v1.LogRunner) {
+					t.Errorf("the report announced %q, want the runner's log", a.report.LogsFollow)
+				}
+			})
 			wholeLog(t, s, dir, a)
 		})
 	}

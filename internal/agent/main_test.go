@@ -357,6 +357,9 @@ func (s *scripted) serve(t *testing.T) string {
 	handle(mux, "log", func(ctx context.Context, c logCall) (v1.LogAnswer, error) {
 		return s.AppendLog(ctx, c.LeaseID, c.Name, c.Offset, c.P)
 	})
+	handle(mux, "end", func(ctx context.Context, c logCall) (struct{}, error) {
+		return struct{}{}, s.EndLog(ctx, c.LeaseID, c.Name, c.Offset)
+	})
 	handle(mux, "artifact", func(ctx context.Context, c artifactCall) (struct{}, error) {
 		return struct{}{}, s.PutArtifact(ctx, c.LeaseID, c.Name, c.Size, c.SHA256, bytes.NewReader(c.Body))
 	})
@@ -441,6 +444,11 @@ func (u remote) Report(ctx context.Context, r v1.ReportRequest) (v1.ReportAnswer
 
 func (u remote) AppendLog(ctx context.Context, leaseID, name string, offset int64, p []byte) (v1.LogAnswer, error) {
 	return ask[v1.LogAnswer](ctx, u, "log", logCall{leaseID, name, offset, p})
+}
+
+func (u remote) EndLog(ctx context.Context, leaseID, name string, size int64) error {
+	_, err := ask[struct{}](ctx, u, "end", logCall{LeaseID: leaseID, Name: name, Offset: size})
+	return err
 }
 
 func (u remote) PutArtifact(ctx context.Context, leaseID, name string, size int64, sha256hex string, body io.Reader) error {

@@ -269,6 +269,7 @@ func (a *Agent) resume(ctx, life context.Context, parcels []*parcel, held []v1.H
 func (a *Agent) comeBack(life context.Context, l *lease) {
 	if l.dir != "" {
 		l.sending = a.startSending(life, l)
+		_ = l.sending.follow() // a report of the former life may have announced them
 		a.regather(l)
 		l.sending.finish()
 	}

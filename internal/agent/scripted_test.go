@@ -58,6 +58,7 @@ type held struct {
 	log      []byte // what the runner wrote
 	device   []byte
 	events   []byte
+	ends     map[string]int64  // of logs, as the agent told them
 	files    map[string]string // artifacts by name
 }
 
@@ -398,6 +399,22 @@ func (s *scripted) AppendLog(_ context.Context, leaseID, name string, offset int
 	}
 	s.changed()
 	return v1.LogAnswer{Next: int64(len(*log))}, nil
+}
+
+func (s *scripted) EndLog(_ context.Context, leaseID, name string, size int64) error {
+	answer, err := s.AppendLog(context.Background(), leaseID, name, size, nil)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.leases[leaseID]
+	if h.ends == nil {
+		h.ends = map[string]int64{}
+	}
+	h.ends[name] = answer.Next
+	s.changed()
+	return nil
 }
 
 func (s *scripted) PutArtifact(_ context.Context, leaseID, name string, size int64, sha256hex string, body io.Reader) error {

@@ -32,6 +32,19 @@ func (s *sending) finish() {
 	s.artifacts.finish()
 }
 
+// follow lists the logs that are not up yet when a report is sent: the control plane is told of their end.
+func (s *sending) follow() (names []string) {
+	if s == nil {
+		return nil
+	}
+	for _, u := range []*upload{s.log, s.device, s.events} {
+		if u.follows() {
+			names = append(names, u.name)
+		}
+	}
+	return names
+}
+
 // await waits until everything is up or given up, for d at most or until ctx ends.
 func (s *sending) await(ctx context.Context, d time.Duration) {
 	if s == nil {

@@ -18,6 +18,7 @@ type Server interface {
 	Renew(ctx context.Context, r v1.RenewalRequest) (v1.RenewalAnswer, error)
 	Report(ctx context.Context, r v1.ReportRequest) (v1.ReportAnswer, error)
 	AppendLog(ctx context.Context, leaseID, name string, offset int64, p []byte) (v1.LogAnswer, error)
+	EndLog(ctx context.Context, leaseID, name string, size int64) error
 	PutArtifact(ctx context.Context, leaseID, name string, size int64, sha256hex string, body io.Reader) error
 }
 

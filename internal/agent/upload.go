@@ -5,14 +5,20 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 )
 
 const (
-	// logPause is how long to wait for more.
-	logPause = 250 * time.Millisecond
+	// logPause is how long to wait for more, and logGather for more beside what came last, so that a program that writes without
+	// a pause is not sent line by line.
+	logPause  = 100 * time.Millisecond
+	logGather = 25 * time.Millisecond
+	// cutLook is how often to see how large the file has grown.
+	cutLook = 250 * time.Millisecond
 	// logPatience is how long after the end of its attempt the control plane takes a log.
 	logPatience = 10 * time.Minute
 )
@@ -30,6 +36,15 @@ type upload struct {
 	finished chan struct{} // closed when no more will be written
 	finish   func()
 	done     chan struct{} // closed when everything is up, or given up
+
+	up        atomic.Bool // everything is
+	announced atomic.Bool // the control plane may have been told that more follows the report, and wants to be told of the end
+}
+
+// follows reports whether the log is not up yet when a report is sent; then its end will be told.
+func (u *upload) follows() bool {
+	u.announced.Store(true) // before the look: one of the two sees the other
+	return !u.up.Load()
 }
 
 // startUpload starts to send a log of l, which is in the file at path, until it is up or the agent ends.
@@ -66,8 +81,10 @@ func (u *upload) run(ctx context.Context, callTimeout time.Duration) error {
 		sent, err := u.step(ctx, callTimeout, last)
 		wait := logPause
 		switch {
-		case err == nil && sent:
+		case err == nil && sent && last:
 			continue
+		case err == nil && sent:
+			wait = logGather
 		case err == nil && last:
 			return nil
 		case err != nil && answered(err):
@@ -90,15 +107,24 @@ func (u *upload) run(ctx context.Context, callTimeout time.Duration) error {
 	}
 }
 
-// step sends the next bytes, if there are any. last says that there will be no more.
+// step sends the next bytes, if there are any, and behind the last ones what there is to say of their end. last says that there
+// will be no more.
 func (u *upload) step(ctx context.Context, callTimeout time.Duration, last bool) (sent bool, err error) {
 	p, offset, cuts, err := u.next(last)
-	if err != nil || len(p) == 0 {
+	if err != nil {
 		return false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	answer, err := u.server.AppendLog(ctx, u.leaseID, u.name, offset, p)
+	var answer v1.LogAnswer
+	switch {
+	case len(p) > 0:
+		answer, err = u.server.AppendLog(ctx, u.leaseID, u.name, offset, p)
+	case last && u.mustEnd():
+		err = u.server.EndLog(ctx, u.leaseID, u.name, offset)
+	default:
+		return false, nil
+	}
 	if refusal, ok := errors.AsType[*phonebooth.Error](err); ok && refusal.Code == "log_gap" {
 		next, parseErr := strconv.ParseInt(refusal.Detail["next"], 10, 64)
 		if parseErr != nil || next < 0 || next == offset {
@@ -107,7 +133,7 @@ func (u *upload) step(ctx context.Context, callTimeout time.Duration, last bool)
 		u.move(next, cuts, false)
 		return true, nil
 	}
-	if err != nil {
+	if err != nil || len(p) == 0 {
 		return false, err
 	}
 	if answer.Next <= offset { // a receiver that takes nothing must not be asked in a loop
@@ -117,9 +143,15 @@ func (u *upload) step(ctx context.Context, callTimeout time.Duration, last bool)
 	return true, nil
 }
 
+// mustEnd notes that everything is up, and reports whether the control plane waits to be told.
+func (u *upload) mustEnd() bool {
+	u.up.Store(true)
+	return u.announced.Load()
+}
+
 // watchSize keeps the file from growing beyond its limit as long as somebody may write to it.
 func (u *upload) watchSize(ctx context.Context) {
-	tick := time.NewTicker(logPause)
+	tick := time.NewTicker(cutLook)
 	defer tick.Stop()
 	for {
 		select {

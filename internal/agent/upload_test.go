@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,13 @@ import (
 type shelf struct {
 	Server
 	log    []byte
+	ends   []int64
 	before func()
+}
+
+func (s *shelf) EndLog(_ context.Context, _, _ string, size int64) error {
+	s.ends = append(s.ends, size)
+	return nil
 }
 
 func (s *shelf) AppendLog(_ context.Context, _, _ string, offset int64, p []byte) (v1.LogAnswer, error) {
@@ -110,5 +117,34 @@ func TestC37_ACutLogIsSentToItsEndByTheNextLife(t *testing.T) {
 	drain(t, u)
 	if !strings.HasSuffix(string(s.log), cutMark+"what the cut file holds\n") {
 		t.Errorf("the log ends with %q, want the mark and what was left", s.log[len(s.log)-60:])
+	}
+}
+
+func TestOnlyTheEndOfALogThatWasAnnouncedIsTold(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		overtakes bool // the report does
+		want      []int64
+	}{"the log comes first": {false, nil}, "the report comes first": {true, []int64{5}}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &shelf{}
+			file, u := written(t, s, 1<<20)
+			u.finished = make(chan struct{})
+			close(u.finished)
+			write(t, file, "lines")
+			if c.overtakes && !u.follows() {
+				t.Error("it is up before it was sent")
+			}
+			if err := u.run(t.Context(), time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			if u.follows() {
+				t.Error("it is not up although everything was sent")
+			}
+			if string(s.log) != "lines" || !slices.Equal(s.ends, c.want) {
+				t.Errorf("log %q, ends %v, want %v", s.log, s.ends, c.want)
+			}
+		})
 	}
 }
