@@ -90,7 +90,7 @@ func (s *Server) authenticate(who access) func(huma.Context, func(huma.Context))
 			return
 		}
 		r, w := humago.Unwrap(ctx)
-		if err := s.allow(r, who); err != nil {
+		if err := s.allow(w, r, who); err != nil {
 			s.refusal(ctx.Context(), err).write(w)
 			return
 		}
@@ -98,10 +98,10 @@ func (s *Server) authenticate(who access) func(huma.Context, func(huma.Context))
 	}
 }
 
-func (s *Server) allow(r *http.Request, who access) error {
+func (s *Server) allow(w http.ResponseWriter, r *http.Request, who access) error {
 	ctx, stop := context.WithTimeout(r.Context(), callTimeout)
 	defer stop()
-	caller, err := s.tokens.Authenticate(ctx, bearer(r))
+	caller, err := s.identify(ctx, w, r)
 	if err != nil {
 		return err
 	}

@@ -96,11 +96,25 @@ type Record interface {
 	Head(ctx context.Context) (store.Head, error)
 }
 
+// Cookies know browsers that have signed in: [auth.SignIns].
+type Cookies interface {
+	Identify(r *http.Request, now time.Time) (who auth.Identity, renewed *http.Cookie, ok bool)
+}
+
+// Pages are served beside the API: package webui's dashboard.
+type Pages interface {
+	http.Handler
+	Patterns() []string                               // of the addresses that it answers
+	Lost(w http.ResponseWriter, r *http.Request) bool // answers for an address that nobody has, or says that it does not
+}
+
 // Options tune a Server; the zero value is production.
 type Options struct {
 	Version   string        // of the program, for /v1/version
 	Metrics   http.Handler  // of /metrics; nil: there is none
 	Log       *slog.Logger  // nil: none
+	Cookies   Cookies       // nil: nobody is known by a cookie
+	Pages     Pages         // nil: the API alone
 	Heartbeat time.Duration // of event streams; 0: 15 s
 	Slow      time.Duration // how long a reader may take for one piece of a stream before it is dropped; 0: 10 s
 }
@@ -112,6 +126,8 @@ type Server struct {
 	record  Record
 	opts    Options
 	log     *slog.Logger
+
+	crossOrigin *http.CrossOriginProtection // of callers that are known by a cookie
 
 	mux      *http.ServeMux
 	api      huma.API
@@ -133,7 +149,7 @@ func New(c Control, tokens Tokens, record Record, opts Options) *Server {
 	}
 	s := &Server{
 		control: c, tokens: tokens, record: record, opts: opts, log: opts.Log,
-		mux: http.NewServeMux(), stopping: make(chan struct{}),
+		mux: http.NewServeMux(), stopping: make(chan struct{}), crossOrigin: http.NewCrossOriginProtection(),
 	}
 	s.api = newAPI(s.mux)
 	s.register()
@@ -159,6 +175,7 @@ func (s *Server) register() {
 	s.registerLeases()
 	s.registerUpload()
 	s.registerOperators()
+	s.registerPages()
 	s.mux.HandleFunc("/", s.notFound)
 	plainPaths(s.api.OpenAPI())
 }

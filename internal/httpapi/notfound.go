@@ -22,6 +22,9 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if len(allowed) == 0 {
+		if s.opts.Pages != nil && s.opts.Pages.Lost(w, r) {
+			return
+		}
 		s.refusal(r.Context(), unknownPath()).write(w)
 		return
 	}

@@ -37,6 +37,7 @@ import (
 	"github.com/phonebooth-dev/phonebooth/internal/telemetry"
 	"github.com/phonebooth-dev/phonebooth/strategy"
 )
+	"github.com/phonebooth-dev/phonebooth/internal/webui"
 
 // Config says how to run a control plane. Data, Listen and Strategies are required.
 type Config struct {
@@ -152,8 +153,10 @@ func (s *Server) assemble(policy lifecycle.Policy, strat strategy.Strategy) {
 		Retention: s.cfg.Retention, ObserveLost: metrics.LeaseLost, Log: s.cfg.Log,
 	})
 	metrics.WatchQueue(func() (int, time.Duration) { return s.scheduler.QueueDepth(), s.scheduler.OldestQueued(time.Now()) })
-	s.api = httpapi.New(s.control, auth.New(s.store, s.token), s.store, httpapi.Options{
-		Version: s.cfg.Version, Metrics: metrics.Handler(), Log: s.cfg.Log,
+	tokens := auth.New(s.store, s.token)
+	signIns := tokens.SignIns()
+	s.api = httpapi.New(s.control, tokens, s.store, httpapi.Options{
+		Version: s.cfg.Version, Metrics: metrics.Handler(), Log: s.cfg.Log, Cookies: signIns, Pages: webui.New(signIns),
 	})
 }
 
