@@ -23,6 +23,7 @@ type Registration struct {
 	Follows    string   // the tool and version whose documentation it follows, when it was not tried
 	OnlyByName bool     // it is no device's default
 	ShellGoal  bool     // its goal is read by a shell, so one that holds values from a caller is refused
+	ReadsLog   bool     // its Parse reads what its program wrote, so that is kept whole as far as MaxReadLog
 	Needs      []string // programs that must be in the host's PATH
 	Secrets    []string // names of the host's secrets that its program gets as variables
 	Keep       []string // patterns of files in the working directory that are artifacts too
@@ -35,6 +36,9 @@ type Limits struct {
 	Silence        time.Duration // without a byte of log or events; 0: for ever
 	ArtifactsBytes int64         // all of a step's; 0: 4 GiB
 }
+
+// MaxReadLog is how many bytes of a step's output a host keeps for a runner that reads them.
+const MaxReadLog = 256 << 20
 
 // Drives reports whether the runner can drive devices of driverType.
 func (r Registration) Drives(driverType string) bool {

@@ -117,7 +117,7 @@ func (l Ladder) WithDefaults() Ladder {
 type End struct {
 	Exit
 	Place Place     // its working directory
-	Log   io.Reader // what it wrote; nil when that is not there, or not whole
+	Log   io.Reader // what it wrote; nil when that is not there, or not whole: it is more than MaxReadLog, or nobody said ReadsLog
 }
 
 // Exit is how a program ended.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"sync"
 
 	"github.com/phonebooth-dev/phonebooth/internal/agent/mask"
@@ -12,16 +13,16 @@ import (
 
 const (
 	// maxLog is how large the file of a log may grow: a program that writes faster than the control plane takes must not fill
-	// the host's disk.
+	// the host's disk. Where a runner reads what its program wrote, that is beside it.
 	maxLog = 64 << 20
 	// chunk is how much of a log is in memory at most.
 	chunk = 256 << 10
 )
 
-// cutMark stands in a log where a part was dropped.
-const cutMark = "\n[phonebooth: a part of the log was dropped here: it grew faster than its host could send it]\n"
+// cutMark stands in a log where the file was emptied. It always does: nobody knows what was written in that moment.
+const cutMark = "\n[phonebooth: the log was cut here, because it had grown too large: what was not sent before that is missing]\n"
 
-// cutPath is the file that says that the one at path was emptied, so that its offsets are not those of the log.
+// cutPath is the file that says how often the one at path was emptied.
 func cutPath(path string) string { return path + ".cut" }
 
 // logFile is the part of a log that is on the disk. It was emptied when it had grown too large, so it begins somewhere in the
@@ -32,12 +33,18 @@ type logFile struct {
 	mask  *mask.Mask
 
 	mu     sync.Mutex
-	offset int64  // in the log, of the next byte to read
-	at     int64  // of that byte in the file
-	cuts   int    // how often the file was emptied
-	lost   bool   // something of the log was dropped just before at
-	torn   bool   // it is not known what was before the file's first byte
-	before []byte // what that was, as far as a secret can reach
+	offset int64 // in the log, of the next byte to read
+	at     int64 // of that byte in the file
+	cuts   int   // how often the file was emptied
+	lost   bool  // something of the log may have been dropped just before at
+	torn   bool  // it is not known what was before the file's first byte
+	extra  int64 // how much larger than limit the file may grow
+}
+
+// spot is a place in the file of a log.
+type spot struct {
+	Cuts int   `json:"cuts,omitempty"` // how often the file was emptied before
+	At   int64 `json:"at"`
 }
 
 // next is what to send: the mark of a cut, or the file's next bytes. cuts tells which file that was. Before the last call it
@@ -46,7 +53,7 @@ func (f *logFile) next(last bool) (p []byte, offset int64, cuts int, err error) 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if info, err := os.Stat(f.path); err == nil && info.Size() < f.at { // emptied in a former life, or by the program
-		f.at, f.lost, f.torn, f.before = 0, true, true, nil
+		f.emptied()
 	}
 	if f.lost {
 		return []byte(cutMark), f.offset, f.cuts, nil
@@ -68,9 +75,6 @@ func (f *logFile) next(last bool) (p []byte, offset int64, cuts int, err error) 
 			n = 0 // it may be the end of a secret that was begun before
 		}
 		f.mask.Rest(rest)
-	}
-	if from == 0 {
-		before = append(f.before[:len(f.before):len(f.before)], before...)
 	}
 	return f.mask.Bytes(before, rest[:n:n], rest[n:]), f.offset, f.cuts, nil
 }
@@ -98,10 +102,7 @@ func (f *logFile) size() int64 {
 	if f.lost {
 		size += int64(len(cutMark))
 	}
-	if info, err := os.Stat(f.path); err == nil {
-		size += max(info.Size()-f.at, 0)
-	}
-	return size
+	return size + max(f.length()-f.at, 0)
 }
 
 // cut empties a file that is too large. The program goes on writing at its beginning, because it appends.
@@ -109,37 +110,67 @@ func (f *logFile) cut() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	info, err := os.Stat(f.path)
-	if err != nil || info.Size() <= f.limit {
+	if err != nil || info.Size() <= f.limit+f.extra {
 		return
 	}
-	before, _, err := readAt(f.path, max(f.at-int64(f.mask.Reach()), 0), int(min(f.at, int64(f.mask.Reach()))))
-	if err != nil || os.WriteFile(cutPath(f.path), nil, 0o600) != nil || os.Truncate(f.path, 0) != nil {
-		return // the next look will do
+	count := strconv.AppendInt(nil, int64(f.cuts+1), 10)
+	if os.WriteFile(cutPath(f.path), count, 0o600) == nil && os.Truncate(f.path, 0) == nil { // or else the next look will do
+		f.emptied()
 	}
-	f.before, f.torn = before, false
-	if f.lost || info.Size() > f.at {
-		f.lost, f.torn, f.before = true, true, nil
-	}
-	f.at, f.cuts = 0, f.cuts+1
 }
 
-// section opens what the log holds from offset on, as the program wrote it. It is nil when a part of that is not in the file.
-func (f *logFile) section(offset int64) *section {
+// emptied notes that the file was. The caller holds mu.
+func (f *logFile) emptied() {
+	f.at, f.lost, f.torn, f.cuts = 0, true, true, f.cuts+1
+}
+
+// end is where the file ends now.
+func (f *logFile) end() spot {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	begin := offset - (f.offset - f.at) // in the file
-	if f.lost || begin < 0 {
+	return spot{f.cuts, f.length()}
+}
+
+func (f *logFile) length() int64 {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return 0 // it is not there yet
+	}
+	return info.Size()
+}
+
+// keep lets the next n bytes stay in the file, for somebody who will read them; 0 lets them go.
+func (f *logFile) keep(n int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.extra = 0; n > 0 {
+		f.extra = max(f.length()+n-f.limit, 0)
+	}
+}
+
+// section opens what the file holds from a spot on, as the program wrote it. It is nil when a part of that was dropped.
+func (f *logFile) section(from spot) *section {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cuts != from.Cuts {
 		return nil
 	}
-	return openSection(f.path, begin)
+	return openSection(f.path, from.At)
 }
 
 // sectionAt is the same of a log that a former life followed.
-func sectionAt(path string, offset int64) *section {
-	if _, err := os.Stat(cutPath(path)); !errors.Is(err, fs.ErrNotExist) {
+func sectionAt(path string, from spot) *section {
+	cuts := 0
+	text, err := os.ReadFile(cutPath(path))
+	if err == nil {
+		cuts, err = strconv.Atoi(string(text))
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil || cuts != from.Cuts {
 		return nil
 	}
-	return openSection(path, offset)
+	return openSection(path, from.At)
 }
 
 // section is an open part of a log. A nil one has nothing to close.

@@ -59,6 +59,7 @@ type beginning struct {
 	Runner string `json:"runner"`
 	Label  string `json:"label,omitempty"` // of the step; "" for a whole task
 	Log    int64  `json:"log"`             // how long the attempt's log was
+	File   spot   `json:"file"`            // where the log's file ended
 	End    *int64 `json:"end,omitempty"`   // how long it was when the program had ended
 }
 

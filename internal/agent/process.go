@@ -23,7 +23,13 @@ func (a *Agent) launch(l *lease, chosen runner.Registration) runner.Execute {
 		if err != nil {
 			return runner.Ended{Report: refused(err)}
 		}
-		files, begun := stepOf(l.dir, w), beginning{Runner: chosen.Name, Label: w.Label(), Log: l.sending.log.size()}
+		if chosen.ReadsLog {
+			l.sending.log.keep(runner.MaxReadLog)
+			defer l.sending.log.keep(0)
+		}
+		files, begun := stepOf(l.dir, w), beginning{
+			Runner: chosen.Name, Label: w.Label(), Log: l.sending.log.size(), File: l.sending.log.end(),
+		}
 		if err := prepare(files, w, begun); err != nil {
 			a.noRoom("working directory", err)
 			return runner.Ended{Report: runner.GivenBack("try_again", "the host could not make the working directory")}
@@ -86,7 +92,7 @@ func (a *Agent) supervise(ctx context.Context, l *lease, m *minder.Minder, limit
 
 // conclude judges the end of a program, and takes in what it left.
 func (a *Agent) conclude(ctx context.Context, l *lease, files stepFiles, begun beginning, chosen runner.Registration, limits *limits, did runner.Did, exit minder.Exit) runner.Ended {
-	left := a.read(did, exit, files.place(), chosen.Runner, l.sending.log.section(begun.Log))
+	left := a.read(did, exit, files.place(), chosen.Runner, l.sending.log.section(begun.File))
 	size := l.sending.log.size()
 	begun.End = &size
 	if err := files.write(begun); err != nil {

@@ -176,7 +176,7 @@ func (a *Agent) outcomeOf(ctx context.Context, l *leftover) phonebooth.Report {
 
 // reread is the end of a program that ended under a former life, which may or may not have come to judge it.
 func (a *Agent) reread(l *lease, files stepFiles, begun beginning, exit minder.Exit, chosen runner.Registration) runner.Ended {
-	log := sectionAt(logPath(l.dir), begun.Log)
+	log := sectionAt(logPath(l.dir), begun.File)
 	end := begun.Log
 	switch {
 	case begun.End != nil:

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,7 +90,8 @@ func TestC37_ALogThatOutrunsItsUploadIsCutWithAMark(t *testing.T) {
 	}
 }
 
-func TestC37_ALogThatWasSentIsLetGoWithoutAMark(t *testing.T) {
+// Nobody can tell what a program has written between the last look at a file and its end, so each end is marked.
+func TestC37_ALogThatWasSentIsLetGoWithAMark(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
 	file, u := written(t, s, 1<<20)
@@ -104,8 +106,45 @@ func TestC37_ALogThatWasSentIsLetGoWithoutAMark(t *testing.T) {
 			t.Fatalf("the file has %d bytes, %v", info.Size(), err)
 		}
 	}
-	if !bytes.Equal(s.log, want.Bytes()) || u.cuts == 0 {
-		t.Errorf("%d bytes arrived in %d cuts, want the %d that were written", len(s.log), u.cuts, want.Len())
+	drain(t, u)
+	if marks := strings.Count(string(s.log), cutMark); u.cuts == 0 || marks != u.cuts {
+		t.Errorf("%d marks, want one for each of %d cuts", marks, u.cuts)
+	}
+	if log := strings.ReplaceAll(string(s.log), cutMark, ""); log != want.String() {
+		t.Errorf("%d bytes arrived, want the %d that were written", len(log), want.Len())
+	}
+}
+
+// What a runner reads of its program's output is kept whole, also when it is longer than a log may be, and when an earlier step
+// has filled the log.
+func TestC37_WhatARunnerReadsIsKeptWhole(t *testing.T) {
+	t.Parallel()
+	file, u := written(t, &shelf{}, 1<<20)
+	write(t, file, strings.Repeat("a", 2<<20))
+	u.cut()
+	write(t, file, strings.Repeat("b", 900<<10))
+	u.keep(2 << 20)
+	begun := u.end()
+	u.cut()
+	want := strings.Repeat("c", 2<<20)
+	write(t, file, want)
+	u.cut()
+	for life, log := range map[string]*section{"this": u.section(begun), "the next": sectionAt(u.path, begun)} {
+		if log == nil {
+			t.Errorf("in %s life there is no section, want it whole", life)
+			continue
+		}
+		text, err := io.ReadAll(log)
+		if err != nil || string(text) != want {
+			t.Errorf("in %s life the section has %d bytes, %v; want the %d of the step", life, len(text), err, len(want))
+		}
+		log.close()
+	}
+	u.keep(0)
+	u.cut()
+	write(t, file, "more")
+	if live, later := u.section(begun), sectionAt(u.path, begun); live != nil || later != nil {
+		t.Errorf("sections %v and %v of what was let go, want none", live, later)
 	}
 }
 

@@ -33,6 +33,12 @@ type template struct {
 	fixed    bool // no placeholder at all
 }
 
+// reading is what reads the end of a program, and whether it reads its log.
+type reading struct {
+	read runner.Reading
+	log  bool
+}
+
 func newDraft() *draft { return &draft{registration: runner.Registration{Fence: "process"}} }
 
 var (
@@ -57,7 +63,7 @@ var (
 		"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT,
 		"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2,
 	}
-	readings = map[string]runner.Reading{"instrumentation": readInstrumentation, "png": readPNG}
+	readings = map[string]reading{"instrumentation": {readInstrumentation, true}, "png": {read: readPNG}}
 )
 
 // The longest times.
@@ -200,7 +206,7 @@ func (p *draft) result(node ast.Node) {
 	p.fields(node, "result", map[string]func(ast.Node){
 		"parser": p.one(&name, "parser", slices.Sorted(maps.Keys(readings))...),
 	}, "parser")
-	p.program.Reading = readings[name]
+	p.program.Reading, p.registration.ReadsLog = readings[name].read, readings[name].log
 }
 
 func (p *draft) exits(node ast.Node) {

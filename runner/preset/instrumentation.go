@@ -30,7 +30,7 @@ type tally struct {
 // readInstrumentation reads the stream of `am instrument -r`, whose exit code says nothing, and leaves a JUnit report.
 func readInstrumentation(e runner.End) (phonebooth.Report, bool) {
 	if e.Log == nil {
-		return runner.Failed("runner_failed", "the output of the tests is not whole, so nobody knows how they went"), true
+		return runner.Failed("runner_failed", fmt.Sprintf("nobody knows how the tests went: their output is not whole, or longer than %d MiB", runner.MaxReadLog>>20)), true
 	}
 	s, err := readStream(e.Log)
 	if err != nil {

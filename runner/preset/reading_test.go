@@ -70,6 +70,13 @@ var streams = []struct {
 	{"bytes that no XML holds", status("a.B\x01\xff", "x]]>&<", "INSTRUMENTATION_STATUS: numtests=1\n", "1") + status("a.B\x01\xff", "x]]>&<", "INSTRUMENTATION_STATUS: stack=\x00\x1b[31m\n", "-1") + theEnd, 0, "failed", "runner_failed", "1 of 1 tests failed", 1, 1},
 }
 
+func TestC37_TheStreamOfAnInstrumentationIsKeptForItsReader(t *testing.T) {
+	t.Parallel()
+	if !shipped(t, "instrumentation").ReadsLog {
+		t.Error("nobody is told that the output is read, want it kept whole")
+	}
+}
+
 func TestInstrumentationIsReadFromItsStreamNotFromItsExitCode(t *testing.T) {
 	t.Parallel()
 	r := shipped(t, "instrumentation").Runner
