@@ -23,6 +23,7 @@ const (
 	DefaultMaxAttempts = 3
 	MaxPriority        = 10
 	MaxKeyBytes        = 255 // of an Idempotency-Key
+	MaxBatchTasks      = 1000
 )
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)

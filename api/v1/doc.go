@@ -19,6 +19,7 @@ const (
 // Paths of the API; {id} and {name} stand for identifiers.
 const (
 	PathTasks      = "/v1/tasks"
+	PathTaskBatch  = "/v1/tasks/batch"
 	PathDevices    = "/v1/devices"
 	PathHosts      = "/v1/hosts"
 	PathWorkflows  = "/v1/workflows"

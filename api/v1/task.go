@@ -120,6 +120,21 @@ func (r TaskRequest) Spec() phonebooth.TaskSpec {
 	return s.WithDefaults()
 }
 
+// Checked is what r asks for, or why it makes no sense, at a pointer into r.
+func (r TaskRequest) Checked() (phonebooth.TaskSpec, error) {
+	spec := r.Spec()
+	if err := phonebooth.ValidTags("/constraints/tags", r.Constraints.Tags); err != nil { // as they stand here: a spec has them sorted
+		return spec, err
+	}
+	if err := spec.Validate(); err != nil {
+		return spec, err
+	}
+	if inputs := spec.Inputs; len(inputs) > 0 && inputs[0] != '{' {
+		return spec, phonebooth.Errorf(phonebooth.Invalid, "invalid", "the workflow's inputs must be an object").With("pointer", "/workflow/inputs")
+	}
+	return spec, nil
+}
+
 // TaskOf is the wire form of t.
 func TaskOf(t phonebooth.Task) Task {
 	w := Task{

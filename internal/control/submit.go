@@ -75,28 +75,47 @@ func (c *Control) checked(ctx context.Context, spec phonebooth.TaskSpec) (phoneb
 	if err := spec.Validate(); err != nil {
 		return spec, err
 	}
-	return c.resolveWorkflow(ctx, spec)
+	return c.resolveWorkflow(ctx, spec, workflows{})
 }
 
 // resolveWorkflow pins the version of a workflow, and refuses one that does not exist, and inputs that it does not have
 // (S1.4). Workflows are immutable and never removed, so what was found stays true.
-func (c *Control) resolveWorkflow(ctx context.Context, spec phonebooth.TaskSpec) (phonebooth.TaskSpec, error) {
+func (c *Control) resolveWorkflow(ctx context.Context, spec phonebooth.TaskSpec, known workflows) (phonebooth.TaskSpec, error) {
 	if spec.Workflow == nil {
 		return spec, nil
 	}
-	w, err := c.Workflow(ctx, spec.Workflow.Name, spec.Workflow.Version)
+	w, err := known.read(ctx, c, *spec.Workflow)
 	if err != nil {
 		return spec, err
+	}
+	if _, err := w.def.Bind(spec.Inputs); err != nil {
+		return spec, err
+	}
+	spec.Workflow = &w.ref
+	return spec, nil
+}
+
+// workflows are the definitions that the tasks of one submission have named so far.
+type workflows map[phonebooth.WorkflowRef]definition
+
+type definition struct {
+	ref phonebooth.WorkflowRef // with its version
+	def workflow.Definition
+}
+
+func (known workflows) read(ctx context.Context, c *Control, asked phonebooth.WorkflowRef) (definition, error) {
+	if d, ok := known[asked]; ok {
+		return d, nil
+	}
+	w, err := c.Workflow(ctx, asked.Name, asked.Version)
+	if err != nil {
+		return definition{}, err
 	}
 	def, err := workflow.Parse(w.Source)
 	if err != nil {
-		return spec, phonebooth.Errorf(phonebooth.Invalid, "invalid",
+		return definition{}, phonebooth.Errorf(phonebooth.Invalid, "invalid",
 			"this version of the workflow cannot be read any more; apply the workflow again").With("pointer", "/workflow/version").Because(err)
 	}
-	if _, err := def.Bind(spec.Inputs); err != nil {
-		return spec, err
-	}
-	ref := w.WorkflowRef
-	spec.Workflow = &ref
-	return spec, nil
+	known[asked] = definition{ref: w.WorkflowRef, def: def}
+	return known[asked], nil
 }

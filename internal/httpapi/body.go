@@ -20,35 +20,37 @@ import (
 // maxBodyBytes is the most that a request's body may hold.
 const maxBodyBytes = 1 << 20 // 1 MiB
 
-// receive reads the whole body, refuses what cannot be carried unharmed, and hands it on. The framework would answer before
-// it knows how much there is, and would repair bad text in silence.
-func (s *Server) receive(ctx huma.Context, next func(huma.Context)) {
-	if ctx.Operation().RequestBody == nil {
+// receive reads the whole body, of at most limit bytes, refuses what cannot be carried unharmed, and hands it on. The
+// framework would answer before it knows how much there is, and would repair bad text in silence.
+func (s *Server) receive(limit int64) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		if ctx.Operation().RequestBody == nil {
+			next(ctx)
+			return
+		}
+		r, w := humago.Unwrap(ctx)
+		body, err := readBody(w, r, limit)
+		if err == nil && ctx.Operation().RequestBody.Content["application/json"] != nil && len(body) > 0 {
+			err = checkJSON(body)
+		}
+		if err != nil {
+			s.refusal(ctx.Context(), err).write(w)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		next(ctx)
-		return
 	}
-	r, w := humago.Unwrap(ctx)
-	body, err := readBody(w, r)
-	if err == nil && ctx.Operation().RequestBody.Content["application/json"] != nil && len(body) > 0 {
-		err = checkJSON(body)
-	}
-	if err != nil {
-		s.refusal(ctx.Context(), err).write(w)
-		return
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	next(ctx)
 }
 
-// readBody reads a body of at most maxBodyBytes. Its deadline ends with it: a call that waits afterwards must not look as if
+// readBody reads a body of at most limit bytes. Its deadline ends with it: a call that waits afterwards must not look as if
 // its caller had gone away.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1))
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	switch {
-	case len(body) > maxBodyBytes:
+	case int64(len(body)) > limit:
 		// Callers that send on read no answer before they are done: what is a little too large is taken and thrown away.
-		_, _ = io.CopyN(io.Discard, r.Body, 4*maxBodyBytes)
-		return nil, tooLarge()
+		_, _ = io.CopyN(io.Discard, r.Body, 4*limit)
+		return nil, tooLarge(limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, phonebooth.Errorf(phonebooth.Malformed, "malformed", "the body did not arrive in time").Because(err)
 	case err != nil:
@@ -58,9 +60,9 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-func tooLarge() *phonebooth.Error {
-	return phonebooth.Errorf(phonebooth.TooLarge, "too_large", "the body is larger than %d bytes", maxBodyBytes).
-		With("limit", strconv.Itoa(maxBodyBytes))
+func tooLarge(limit int64) *phonebooth.Error {
+	return phonebooth.Errorf(phonebooth.TooLarge, "too_large", "the body is larger than %d bytes", limit).
+		With("limit", strconv.FormatInt(limit, 10))
 }
 
 // checkJSON refuses what is not JSON, text that is not UTF-8, and NUL (C40).

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,7 @@ type call struct {
 	lenient      bool     // accept what is not known, as agent calls do
 	parks        bool     // it may be kept waiting on purpose
 	streams      bool     // its body is for handle to read, as long as its pieces come in time
+	maxBody      int64    // bytes; 0: maxBodyBytes
 	status       int      // of success; 0: 200, or 204 without a body
 	codes        []string // of the problems that it may answer beside those of every call
 	responses    map[string]*huma.Response
@@ -49,7 +51,7 @@ func add[I, O any](s *Server, c call, handle func(context.Context, *I) (*O, erro
 		// Bodies are read and bounded by receive. A negative timeout ends the read deadline, which a parked call needs.
 		MaxBodyBytes: -1, BodyReadTimeout: -1,
 		RejectUnknownQueryParameters: !c.lenient,
-		Middlewares:                  huma.Middlewares{s.authenticate(c.access), s.receive},
+		Middlewares:                  huma.Middlewares{s.authenticate(c.access), s.receive(cmp.Or(c.maxBody, maxBodyBytes))},
 	}
 	if c.streams {
 		op.Middlewares = huma.Middlewares{s.authenticate(c.access)}

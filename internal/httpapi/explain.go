@@ -44,7 +44,7 @@ func (s *Server) explainTask(ctx context.Context, in *taskInput) (*explanationOu
 type explainInput struct{ Body v1.TaskRequest }
 
 func (s *Server) explainSpec(ctx context.Context, in *explainInput) (*explanationOutput, error) {
-	spec, err := specOf(in.Body)
+	spec, err := in.Body.Checked()
 	if err != nil {
 		return nil, err
 	}

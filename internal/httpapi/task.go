@@ -55,20 +55,26 @@ func (s *Server) registerTasks() {
 	}, s.cancel)
 }
 
-type submitInput struct {
-	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 255 printable ASCII characters without spaces; clients should always send one"`
-	Body           v1.TaskRequest
+// keyed is an input with an idempotency key.
+type keyed struct {
+	IdempotencyKey string   `header:"Idempotency-Key" doc:"1 to 255 printable ASCII characters without spaces; clients should always send one"`
 	keys           []string // as sent: an empty one, or two, are mistakes and not the same as none
 }
 
-// Resolve notes how the key was sent.
-func (in *submitInput) Resolve(ctx huma.Context) []error {
+// Resolve notes how the key was sent. The framework may call it more than once.
+func (in *keyed) Resolve(ctx huma.Context) []error {
+	in.keys = nil
 	ctx.EachHeader(func(name, value string) {
 		if name == v1.HeaderIdempotencyKey {
 			in.keys = append(in.keys, value)
 		}
 	})
 	return nil
+}
+
+type submitInput struct {
+	keyed
+	Body v1.TaskRequest
 }
 
 type submitOutput struct {
@@ -82,7 +88,7 @@ func (s *Server) submit(ctx context.Context, in *submitInput) (*submitOutput, er
 	if err != nil {
 		return nil, err
 	}
-	spec, err := specOf(in.Body)
+	spec, err := in.Body.Checked()
 	if err != nil {
 		return nil, err
 	}
@@ -101,19 +107,7 @@ func (s *Server) submit(ctx context.Context, in *submitInput) (*submitOutput, er
 	return out, nil
 }
 
-// specOf is what a submission asks for, or why it makes no sense.
-func specOf(req v1.TaskRequest) (phonebooth.TaskSpec, error) {
-	spec := req.Spec()
-	if err := spec.Validate(); err != nil {
-		return spec, err
-	}
-	if inputs := spec.Inputs; len(inputs) > 0 && inputs[0] != '{' {
-		return spec, phonebooth.Errorf(phonebooth.Invalid, "invalid", "the workflow's inputs must be an object").With("pointer", "/workflow/inputs")
-	}
-	return spec, nil
-}
-
-func (in *submitInput) key() (string, error) {
+func (in *keyed) key() (string, error) {
 	switch len(in.keys) {
 	case 0:
 		return "", nil
@@ -123,10 +117,10 @@ func (in *submitInput) key() (string, error) {
 	return "", phonebooth.Errorf(phonebooth.Invalid, "invalid", "send one Idempotency-Key, not several").With("pointer", v1.HeaderIdempotencyKey)
 }
 
-// hashOf tells different submissions apart by what they mean: the order of fields, blanks and defaults written out make no
-// difference.
-func hashOf(spec phonebooth.TaskSpec) (string, error) {
-	text, err := json.Marshal(spec)
+// hashOf tells different submissions apart by what they mean, a task from a batch of one too: the order of fields, blanks and
+// defaults written out make no difference.
+func hashOf[S phonebooth.TaskSpec | []phonebooth.TaskSpec](asked S) (string, error) {
+	text, err := json.Marshal(asked)
 	if err != nil {
 		return "", fmt.Errorf("hash a submission: %w", err)
 	}

@@ -25,6 +25,31 @@ func Submit(id phonebooth.TaskID, spec phonebooth.TaskSpec, by phonebooth.Submis
 	return c, nil
 }
 
+// Submitted is one task of a batch.
+type Submitted struct {
+	ID   phonebooth.TaskID
+	Spec phonebooth.TaskSpec // as [Submit] takes it
+	By   phonebooth.Submission
+}
+
+// SubmitAll is [Submit] for each of several tasks, in their order, all or none.
+func SubmitAll(tasks []Submitted, queued, maxDepth int, now time.Time) (Change, error) {
+	if room := max(maxDepth-queued, 0); room < len(tasks) {
+		return Change{}, phonebooth.Errorf(phonebooth.Exhausted, "queue_full",
+			"the queue has room for %d more tasks, and the batch has %d: max_queue_depth = %d; submit fewer, or try again when some have started",
+			room, len(tasks), maxDepth).With("limit", strconv.Itoa(maxDepth))
+	}
+	var all Change
+	for i, s := range tasks {
+		c, err := Submit(s.ID, s.Spec, s.By, queued+i, maxDepth, now)
+		if err != nil {
+			return Change{}, err
+		}
+		all.Tasks, all.Events = append(all.Tasks, c.Tasks...), append(all.Events, c.Events...)
+	}
+	return all, nil
+}
+
 // TimeOutInQueue fails a task that is still queued at its queue deadline (S1.5).
 func TimeOutInQueue(t phonebooth.Task, now time.Time) (Change, error) {
 	if t.Status != phonebooth.Queued || t.QueueDeadline.IsZero() || now.Before(t.QueueDeadline) {
