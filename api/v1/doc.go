@@ -20,6 +20,7 @@ const (
 const (
 	PathTasks      = "/v1/tasks"
 	PathTaskBatch  = "/v1/tasks/batch"
+	PathTimeline   = "/v1/timeline"
 	PathDevices    = "/v1/devices"
 	PathHosts      = "/v1/hosts"
 	PathWorkflows  = "/v1/workflows"
