@@ -27,9 +27,10 @@ type Device struct {
 	RegisteredAt    time.Time         `json:"registered_at"`
 }
 
-// DeviceList holds all devices.
+// DeviceList is a page of devices, the oldest registration first.
 type DeviceList struct {
 	Devices []Device `json:"devices"`
+	Next    string   `json:"next,omitempty" doc:"cursor of the next page; absent on the last one"`
 }
 
 // Host is one host of the pool.
@@ -78,6 +79,9 @@ type Workflow struct {
 	Version   int       `json:"version"`
 	Source    string    `json:"source"`
 	CreatedAt time.Time `json:"created_at"`
+
+	Inputs []WorkflowInput `json:"inputs,omitempty" doc:"that its text declares, by name; only where one workflow is read"`
+	Steps  []WorkflowStep  `json:"steps,omitempty" doc:"that its text declares, in order; only where one workflow is read"`
 }
 
 // WorkflowList holds the newest version of each workflow.
@@ -99,11 +103,26 @@ type Event struct {
 	Detail    phonebooth.EventDetail `json:"detail"`
 }
 
-// EventList is a page of events, oldest first.
+// EventList is a page of events, oldest first unless asked otherwise.
 type EventList struct {
 	Events []Event `json:"events"`
-	Next   int64   `json:"next" doc:"after this position the next page begins"`
+	Next   int64   `json:"next" doc:"after this position the next page begins; before it, if the newest come first"`
+	More   bool    `json:"more" doc:"there may be more behind next"`
+	Oldest int64   `json:"oldest" doc:"position of the first event that there is; those before it were removed after their retention"`
 }
+
+// Notice is what a stream of events says about itself.
+type Notice struct {
+	Code    string `json:"code" doc:"position_pruned or slow_reader"`
+	Message string `json:"message"`
+	Oldest  int64  `json:"oldest,omitempty" doc:"of position_pruned: the first event that there is"`
+}
+
+// The messages of a stream that are no events.
+const (
+	NoticePruned  = "pruned"  // what was asked for is gone; the stream goes on with what there is
+	NoticeDropped = "dropped" // the reader is too slow; the stream ends
+)
 
 // Version tells what is running.
 type Version struct {

@@ -25,7 +25,7 @@ func (s *Server) registerWorkflows() {
 	}, s.listWorkflows)
 	add(s, call{
 		method: http.MethodGet, path: v1.PathWorkflows + "/{name}", id: "read-workflow", tag: "workflows", access: onlyAdmin,
-		summary: "Read a workflow", description: "One version of it.",
+		summary: "Read a workflow", description: "One version of it, with what its text declares.",
 		codes: []string{"workflow_unknown"},
 	}, s.readWorkflow)
 }
@@ -80,5 +80,5 @@ func (s *Server) readWorkflow(ctx context.Context, in *workflowInput) (*workflow
 	if err != nil {
 		return nil, err
 	}
-	return &workflowOutput{Status: http.StatusOK, Body: v1.WorkflowOf(w)}, nil
+	return &workflowOutput{Status: http.StatusOK, Body: withOutline(v1.WorkflowOf(w))}, nil
 }
