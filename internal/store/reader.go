@@ -47,6 +47,7 @@ type Reader interface {
 	Snapshot(ctx context.Context) (Snapshot, error)
 	Due(ctx context.Context, at DueTimes, limit int) (Due, error)
 
+	Overview(ctx context.Context, since time.Time, failures int) (Overview, error) // minutes since, the last failures
 	// Enrollment tokens and the admin token: see package auth. PutToken with a hash that is there changes nothing.
 	PutToken(ctx context.Context, token Token) error
 	Token(ctx context.Context, hash string) (Token, error)

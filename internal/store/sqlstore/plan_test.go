@@ -132,6 +132,7 @@ func sayEverything(t *testing.T, s *Store) {
 	note(s.Timeline(ctx, store.TimelineQuery{
 		Devices: []phonebooth.DeviceID{"d"}, Hosts: []phonebooth.HostID{"h"}, From: now.Add(-time.Hour), To: now, Fold: time.Second,
 	}))
+	note(s.Overview(ctx, now.Add(-time.Hour), 10))
 	note(s.Snapshot(ctx))
 	note(s.Due(ctx, store.DueTimes{Assigned: now, Dispatched: now, Queue: now, Heard: now, Polled: now}, 10))
 	note(s.Prune(ctx, now.Add(-time.Hour), 10))
