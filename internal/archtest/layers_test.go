@@ -22,7 +22,7 @@ var floors = []floor{
 		"api/v1", "strategy", "runner", "bridge", "internal/lifecycle", "internal/blob", "internal/adb",
 		"internal/simdevice", "internal/config", "internal/telemetry", "internal/boottime", "internal/fence",
 	}},
-	{2, []string{"strategy/*", "runner/*", "bridge/*", "workflow", "client", "internal/store"}},
+	{2, []string{"strategy/*", "runner/*", "bridge/*", "workflow", "client", "internal/store", "internal/taskfile"}},
 	{3, []string{
 		"strategy/builtin", "runner/builtin", "bridge/builtin", "internal/store/sqlstore", "internal/ledger", "dispatch",
 	}},
