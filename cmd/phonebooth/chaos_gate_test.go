@@ -158,6 +158,25 @@ func TestC32_AKilledADBServerIsStartedAgainAndItsTaskGoesOn(t *testing.T) {
 	p.waitDevices(t, 1)
 }
 
+func TestC32_TheLastAttemptUnderAKilledADBServerEndsAsDeviceLost(t *testing.T) {
+	t.Parallel()
+	p := newBooth(t).server(t)
+	h := p.beating(t, "h1")
+	id := p.submit(t, v1.TaskRequest{Goal: "x", MaxAttempts: 1, Constraints: v1.Constraints{DriverType: "android", Runner: "beat"}})
+	eventually(t, "a phone that is driven", func() bool { return len(h.beats(1)) > 0 })
+	if !h.rack.kill(t) {
+		t.Fatal("there was no adb server")
+	}
+	if task := p.waitStatus(t, id, "failed"); task.Failure == nil || task.Failure.Code != "device_lost" || task.Attempt != 1 {
+		t.Errorf("the task failed in attempt %d with %+v, want device_lost", task.Attempt, task.Failure)
+	}
+	h.rack.attach(t)
+	p.waitDevices(t, 1)
+	if h.ended() {
+		t.Errorf("the agent has ended with its adb server:\n%s", h.said())
+	}
+}
+
 func TestC36_AResultOfAPhoneIsDeliveredWhenTheControlPlaneIsBack(t *testing.T) {
 	t.Parallel()
 	p := newBooth(t).server(t, "--lease-ttl", shortLease)
