@@ -20,13 +20,13 @@ var floors = []floor{
 	{0, []string{"."}},
 	{1, []string{
 		"api/v1", "strategy", "runner", "bridge", "internal/lifecycle", "internal/blob", "internal/adb",
-		"internal/simdevice", "internal/config", "internal/telemetry", "internal/boottime", "internal/fence",
+		"internal/simdevice", "internal/config", "internal/telemetry", "internal/boottime", "internal/fence", "internal/reach",
 	}},
 	{2, []string{"strategy/*", "runner/*", "bridge/*", "workflow", "client", "internal/store", "internal/taskfile"}},
 	{3, []string{
 		"strategy/builtin", "runner/builtin", "bridge/builtin", "internal/store/sqlstore", "internal/ledger", "dispatch",
 	}},
-	{4, []string{"internal/control", "internal/scheduler", "internal/sweep", "internal/auth"}},
+	{4, []string{"internal/control", "internal/scheduler", "internal/sweep", "internal/auth", "internal/leader", "internal/follow"}},
 	{5, []string{"internal/agent", "internal/httpapi", "internal/webui"}},
 	{6, []string{"internal/server"}}, // the control plane put together
 	{7, []string{"internal/playground"}},

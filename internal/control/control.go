@@ -35,6 +35,8 @@ type Options struct {
 	MaxQueueDepth int              // 0: 1,000,000
 	// Waits is the scheduler's word on a queued task, or on one that is not submitted; without it neither can be explained.
 	Waits func(ctx context.Context, t phonebooth.Task) (v1.Wait, error)
+	// Lanes is the scheduler's word on the longest lanes of the queue, and on how many there are. Without it overviews have none.
+	Lanes func(limit int) ([]v1.Lane, int)
 	// Steady is the clock that parked requests are measured by; nil: the machine's boot clock.
 	Steady func() time.Duration
 	// ObserveRenewal is told how much of a lease was left when it was renewed. May be nil.
@@ -75,13 +77,16 @@ func New(st store.Store, l *ledger.Ledger, blobs *blob.Store, opts Options) *Con
 		opts.ObserveLost = func(string) {}
 	}
 	c := &Control{store: st, ledger: l, blobs: blobs, opts: opts, parks: newParks(), feed: newFeed()}
-	l.Subscribe(func(commit ledger.Commit) {
-		c.parks.wake(commit.Attempts)
-		c.parks.hurry(commit.Events)
-		c.feed.advance(commit.Events)
-		c.watches.moved(commit.Events)
-	})
+	l.Subscribe(c.Committed)
 	return c
+}
+
+// Committed tells those who wait of a commit; of this replica's ledger it is told already.
+func (c *Control) Committed(commit ledger.Commit) {
+	c.parks.wake(commit.Attempts)
+	c.parks.hurry(commit.Events)
+	c.feed.advance(commit.Events)
+	c.watches.moved(commit.Events)
 }
 
 // Policy is the lease protocol's numbers.

@@ -19,6 +19,7 @@ func mergeKeys(batch []*entry) store.Keys {
 		m.Idempotency = append(m.Idempotency, k.Idempotency...)
 		m.Claims = append(m.Claims, k.Claims...)
 		m.Workflows = append(m.Workflows, k.Workflows...)
+		m.Leader = m.Leader || k.Leader
 	}
 	m.Hosts = once(m.Hosts)
 	m.HostDevices = once(m.HostDevices)

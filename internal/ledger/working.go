@@ -26,6 +26,7 @@ type working struct {
 	release  []phonebooth.DeviceID
 
 	workflows []phonebooth.Workflow
+	leader    *lifecycle.Leader
 	events    []phonebooth.Event
 }
 
@@ -80,6 +81,9 @@ func (w *working) apply(c lifecycle.Change, by Verb) {
 	for _, f := range c.Workflows {
 		w.rows.Workflows[f.Name] = f
 		w.workflows = append(w.workflows, f)
+	}
+	if c.Leader != nil {
+		w.rows.Leader, w.leader = *c.Leader, c.Leader
 	}
 	for _, e := range c.Events {
 		e.Actor, e.RequestID = by.Actor, by.RequestID
@@ -154,6 +158,7 @@ func (w *working) number() {
 		e := &w.events[i]
 		w.head.Pos++
 		e.Pos, e.At = w.head.Pos, w.head.Now
+		e.Labels = w.rows.Tasks[e.TaskID].Labels
 		if e.Kind == phonebooth.TaskSubmitted {
 			t := w.rows.Tasks[e.TaskID]
 			t.Seq = e.Pos
@@ -164,7 +169,7 @@ func (w *working) number() {
 
 // change is everything that the batch changed, the last state of each row once.
 func (w *working) change() lifecycle.Change {
-	c := lifecycle.Change{Workflows: w.workflows, Reserve: w.reserve, Release: w.release, Events: w.events}
+	c := lifecycle.Change{Workflows: w.workflows, Reserve: w.reserve, Release: w.release, Events: w.events, Leader: w.leader}
 	for _, id := range w.hosts.order {
 		c.Hosts = append(c.Hosts, w.rows.Hosts[id])
 	}

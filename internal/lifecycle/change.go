@@ -16,12 +16,13 @@ type Change struct {
 	Workflows []phonebooth.Workflow
 	Reserve   []phonebooth.Reservation
 	Release   []phonebooth.DeviceID
+	Leader    *Leader // nil: unchanged
 	Events    []phonebooth.Event // without Pos, At and request: the ledger gives those
 }
 
 // Empty reports whether there is nothing to write.
 func (c Change) Empty() bool {
-	return len(c.Hosts)+len(c.Devices)+len(c.Tasks)+len(c.Attempts)+len(c.Workflows)+len(c.Reserve)+len(c.Release)+len(c.Events) == 0
+	return len(c.Hosts)+len(c.Devices)+len(c.Tasks)+len(c.Attempts)+len(c.Workflows)+len(c.Reserve)+len(c.Release)+len(c.Events) == 0 && c.Leader == nil
 }
 
 // Live is an attempt with the rows around it. Task may be about another, newer attempt.

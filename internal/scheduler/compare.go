@@ -56,11 +56,12 @@ func (s *Scheduler) gotSnapshot(ctx context.Context, snapshot *store.Snapshot) {
 // compare compares when everything that the snapshot holds has been applied, or is overdue.
 func (s *Scheduler) compare(ctx context.Context, overdue bool) {
 	c := s.comparison
-	if c == nil || c.snapshot == nil || s.index.pos < c.snapshot.Pos && !overdue {
+	if c == nil || c.snapshot == nil || s.index.reach.UpTo() < c.snapshot.Pos && !overdue {
 		return
 	}
 	s.mu.Lock()
 	n := s.index.reconcile(*c.snapshot)
+	s.index.reach.Jump(c.snapshot.Pos)
 	s.mu.Unlock()
 	switch {
 	case n > 0 && c.counted:

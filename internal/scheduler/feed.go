@@ -23,6 +23,11 @@ func (f *feed) put(c lifecycle.Change) {
 	f.mu.Lock()
 	f.changes, f.still = append(f.changes, c), false
 	f.mu.Unlock()
+	f.poke()
+}
+
+// poke has Run look again.
+func (f *feed) poke() {
 	select {
 	case f.signal <- struct{}{}:
 	default:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/phonebooth-dev/phonebooth"
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
+	"github.com/phonebooth-dev/phonebooth/internal/reach"
 	"github.com/phonebooth-dev/phonebooth/internal/store"
 	"github.com/phonebooth-dev/phonebooth/strategy"
 )
@@ -25,9 +26,10 @@ type index struct {
 	open  map[*lane]struct{} // those with a task and an idle device
 	empty []*lane            // those that lost their last task, longest ago first; some have tasks again
 
-	pos     int64           // every change up to this position is in the index
-	touched map[string]bool // ids of rows that changed since a comparison began, nil while there is none
-	unsure  []*waiting      // queued tasks of whose attempts some were never seen
+	reach    reach.Reach     // the changes that are in the index
+	followed bool            // what is missing of them comes later
+	touched  map[string]bool // ids of rows that changed since a comparison began, nil while there is none
+	unsure   []*waiting      // queued tasks of whose attempts some were never seen
 }
 
 // hostRow is a host and its devices. A host that is only known from its devices has no row yet, and offers none of them.
@@ -60,19 +62,21 @@ func (x *index) load(s store.Snapshot) {
 		x.setHistory(t, s.Failed[t.ID])
 		x.putTask(t)
 	}
-	x.pos = max(x.pos, s.Pos)
+	x.reach.Jump(s.Pos)
 }
 
 // apply takes over a committed change. It reports false when commits before it are missing.
 func (x *index) apply(c lifecycle.Change) (whole bool) {
 	whole = true
-	last := x.pos
+	last := x.reach.UpTo()
 	if n := len(c.Events); n > 0 && c.Events[n-1].Pos > 0 {
-		if last = c.Events[n-1].Pos; last <= x.pos {
-			return true // it was in the snapshot
+		first := c.Events[0].Pos
+		if last = c.Events[n-1].Pos; x.reach.Has(first, last) {
+			return true // it was in the snapshot, or came twice
 		}
-		whole = c.Events[0].Pos <= x.pos+1
-		x.pos = last
+		if whole = x.reach.Add(first, last); !x.followed {
+			x.reach.Jump(last) // what is missing never comes: a comparison makes it good
+		}
 	}
 	for _, h := range c.Hosts {
 		x.putHost(h)

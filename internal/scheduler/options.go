@@ -38,6 +38,13 @@ type Options struct {
 	// RetryAfter is the pause before the store is asked again after it was away, and before a task is planned again that was
 	// refused though nothing about it has changed: 1 s.
 	RetryAfter time.Duration
+	// Followed says that the commits of other replicas are applied too, soon, though not in the order of commits. Without it
+	// a commit that is missing is made good by a comparison at once.
+	Followed bool
+	// Standby plans nothing before [Scheduler.SetLeading] says so; the index is kept all the same.
+	Standby bool
+	// Tick is called at least every second while Run does its work. May be nil.
+	Tick func()
 	// Log is where decisions go: slog.Default.
 	Log *slog.Logger
 }
@@ -46,6 +53,9 @@ func (o Options) withDefaults() Options {
 	o.CompareEvery = cmp.Or(o.CompareEvery, time.Minute)
 	o.RetryAfter = cmp.Or(o.RetryAfter, time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
+	if o.Tick == nil {
+		o.Tick = func() {}
+	}
 	if o.OnDifference == nil {
 		o.OnDifference = func(int) {}
 	}

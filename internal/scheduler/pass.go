@@ -26,8 +26,12 @@ type answer struct {
 	awaited bool    // Idle waits for it
 }
 
-// pass makes one plan and sends it off. There is one only when a lane has both a task and an idle device.
+// pass makes one plan and sends it off, if this replica leads. There is one only when a lane has both a task and an idle
+// device.
 func (s *Scheduler) pass(ctx context.Context) {
+	if s.standby.Load() {
+		return
+	}
 	view := s.index.view()
 	if len(view.Lanes) == 0 {
 		return

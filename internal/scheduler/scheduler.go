@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
@@ -19,6 +20,7 @@ type Scheduler struct {
 	opts     Options
 
 	feed    feed
+	standby atomic.Bool
 	calls   sync.WaitGroup
 	answers chan answer
 
@@ -34,15 +36,24 @@ type Scheduler struct {
 
 // New is a scheduler whose plans are made by s, which is registered under name, and carried out by place.
 func New(reader Reader, place Place, s strategy.Strategy, name string, opts Options) *Scheduler {
-	return &Scheduler{
+	made := &Scheduler{
 		reader: reader, place: place, strategy: s, name: name, opts: opts.withDefaults(),
 		feed: newFeed(), answers: make(chan answer), compared: make(chan *store.Snapshot), index: newIndex(s.Rank),
 		loaded: make(chan struct{}),
 	}
+	made.standby.Store(opts.Standby)
+	made.index.followed = opts.Followed
+	return made
 }
 
-// Apply hands over a committed change, in the order of commits, with the positions of its events. The change is only read,
-// also later. Where a device is in both Release and Reserve, it was released first. Apply never blocks; changes that come
+// SetLeading says whether this replica is the one that plans. It has its index either way, so that it can begin at once.
+func (s *Scheduler) SetLeading(leads bool) {
+	s.standby.Store(!leads)
+	s.feed.poke()
+}
+
+// Apply hands over a committed change with the positions of its events, which stand side by side; our own in the order of
+// commits. The change is only read, also later. Where a device is in both Release and Reserve, it was released first. Apply never blocks; changes that come
 // before Run has read its snapshot are kept.
 func (s *Scheduler) Apply(change lifecycle.Change) {
 	if len(change.Hosts)+len(change.Devices)+len(change.Tasks)+len(change.Reserve)+len(change.Release)+len(change.Events) > 0 {
@@ -72,6 +83,8 @@ func (s *Scheduler) OldestQueued(now time.Time) time.Duration {
 	return max(0, now.Sub(time.UnixMicro(w.created)))
 }
 
+const tickEvery = time.Second
+
 // Run reads the store, then follows the changes that are applied, until ctx ends; its error is then that of ctx. When it
 // returns, nothing that it started is running.
 func (s *Scheduler) Run(ctx context.Context) error {
@@ -83,7 +96,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 	compare := time.NewTicker(s.opts.CompareEvery)
 	defer compare.Stop()
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
 	for ctx.Err() == nil {
+		s.opts.Tick()
 		s.follow(ctx)
 		s.compare(ctx, false)
 		s.pass(ctx)
@@ -95,6 +111,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		case <-s.feed.signal:
 		case a := <-s.answers:
 			s.settle(ctx, a)
+		case <-tick.C:
 		case <-compare.C:
 			s.beginComparison(ctx, true)
 		case snapshot := <-s.compared:
@@ -150,7 +167,7 @@ func (s *Scheduler) follow(ctx context.Context) {
 	if len(unsure) > 0 {
 		s.lookAgain(ctx, unsure, 0, true)
 	}
-	if !whole {
+	if !whole && !s.opts.Followed {
 		s.beginComparison(ctx, false)
 	}
 }

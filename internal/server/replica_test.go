@@ -11,17 +11,16 @@ import (
 	"github.com/phonebooth-dev/phonebooth/internal/store/postgrestest"
 )
 
-// replicas are two control planes on one database. Neither is told what the other commits.
+// replicas are two control planes on one database.
 func replicas(t *testing.T, opts servertest.Options) (a, b *servertest.System) {
 	t.Parallel()
-	opts.Replica = true
 	database := postgrestest.DSN(t)
 	return servertest.Start(t, opts, database), servertest.Start(t, opts, database)
 }
 
 // Both schedulers want the same few devices for the same tasks all the time.
 func TestS5_2_TwoControlPlanesNeverBindADeviceOrATaskTwice(t *testing.T) {
-	a, b := replicas(t, servertest.Options{})
+	a, b := replicas(t, servertest.Options{AlwaysPlan: true})
 	host := a.Host(t, "h1", servertest.Phone("p1"), servertest.Phone("p2"))
 	hosts := []*servertest.Host{host, host.Through(b)}
 	const each = 8
@@ -84,5 +83,27 @@ func TestAParkedClaimFindsWhatAnotherControlPlaneAssigned(t *testing.T) {
 		}
 	case <-time.After(18 * time.Second):
 		t.Error("the parked claim was not answered")
+	}
+}
+
+func TestTheFollowerOfALeaderThatStopsGoesOn(t *testing.T) {
+	a, b := replicas(t, servertest.Options{})
+	host := a.Host(t, "h1", servertest.Phone("p1"))
+	first := a.Submit(t, v1.TaskRequest{Goal: "x"}) // a came first, so it leads
+	as := host.ClaimOne(t)
+	if as.Task.ID != first.ID {
+		t.Fatalf("claimed %s, want %s", as.Task.ID, first.ID)
+	}
+	through := host.Through(b)
+	second := b.Submit(t, v1.TaskRequest{Goal: "y"})
+	a.Stop()
+	if _, err := through.Report(t, v1.ReportRequest{LeaseID: as.LeaseID, Outcome: "done"}); err != nil {
+		t.Fatalf("report to the other one: %v", err)
+	}
+	if got := through.ClaimOne(t); got.Task.ID != second.ID || got.Attempt != 1 {
+		t.Errorf("claimed %s at attempt %d, want %s at its first", got.Task.ID, got.Attempt, second.ID)
+	}
+	if got := b.Task(t, first.ID); got.Status != "done" || got.Attempt != 1 {
+		t.Errorf("the first task is %s at attempt %d, want done at its first", got.Status, got.Attempt)
 	}
 }

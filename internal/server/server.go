@@ -17,6 +17,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,7 +28,9 @@ import (
 	"github.com/phonebooth-dev/phonebooth/internal/blob"
 	"github.com/phonebooth-dev/phonebooth/internal/config"
 	"github.com/phonebooth-dev/phonebooth/internal/control"
+	"github.com/phonebooth-dev/phonebooth/internal/follow"
 	"github.com/phonebooth-dev/phonebooth/internal/httpapi"
+	"github.com/phonebooth-dev/phonebooth/internal/leader"
 	"github.com/phonebooth-dev/phonebooth/internal/ledger"
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
 	"github.com/phonebooth-dev/phonebooth/internal/scheduler"
@@ -35,9 +38,9 @@ import (
 	"github.com/phonebooth-dev/phonebooth/internal/store/sqlstore"
 	"github.com/phonebooth-dev/phonebooth/internal/sweep"
 	"github.com/phonebooth-dev/phonebooth/internal/telemetry"
+	"github.com/phonebooth-dev/phonebooth/internal/webui"
 	"github.com/phonebooth-dev/phonebooth/strategy"
 )
-	"github.com/phonebooth-dev/phonebooth/internal/webui"
 
 // Config says how to run a control plane. Data, Listen and Strategies are required.
 type Config struct {
@@ -58,9 +61,11 @@ type Config struct {
 	Version       string
 	Log           *slog.Logger
 
-	// For tests: NoSweep leaves out what ends things by time, to look at the moment before; CompareEvery is how often the
-	// scheduler's index is compared with the database, and OnDifference is told when they differed.
+	// For tests: NoSweep leaves out what ends things by time, to look at the moment before; AlwaysPlan schedules also while
+	// another replica leads; CompareEvery is how often the scheduler's index is compared with the database, and OnDifference
+	// is told when they differed.
 	NoSweep      bool
+	AlwaysPlan   bool
 	CompareEvery time.Duration
 	OnDifference func(rows int)
 }
@@ -72,6 +77,10 @@ type Server struct {
 	ledger    *ledger.Ledger
 	control   *control.Control
 	scheduler *scheduler.Scheduler
+	follower  *follow.Follower // nil where there are no other replicas
+	leader    *leader.Leadership
+	stood     func()        // it is known whether this replica leads
+	standing  chan struct{} // closed by stood
 	sweep     *sweep.Sweep
 	logs      *blob.Store
 	api       *httpapi.Server
@@ -138,8 +147,19 @@ func (s *Server) assemble(policy lifecycle.Policy, strat strategy.Strategy) {
 		Policy: policy, MaxQueueDepth: s.cfg.MaxQueueDepth,
 		ObserveRenewal: metrics.LeaseRenewed, ObserveLost: metrics.LeaseLost,
 		Waits: func(ctx context.Context, t phonebooth.Task) (v1.Wait, error) { return s.scheduler.Explain(ctx, t) },
+		Lanes: func(limit int) ([]v1.Lane, int) { return s.scheduler.Lanes(limit) },
 	})
+	s.leader = leader.New(s.store, s.ledger, leader.Options{
+		Alone: s.cfg.Database == "", Log: s.cfg.Log,
+		Observe: func(leads bool) {
+			s.scheduler.SetLeading(leads || s.cfg.AlwaysPlan)
+			s.stood()
+		},
+	})
+	s.standing = make(chan struct{})
+	s.stood = sync.OnceFunc(func() { close(s.standing) })
 	s.scheduler = scheduler.New(s.store, s.control.Place, strat, s.cfg.Strategy, scheduler.Options{
+		Followed: s.cfg.Database != "", Standby: true, Tick: s.leader.Tick,
 		CompareEvery: s.cfg.CompareEvery, Log: s.cfg.Log,
 		OnDifference: func(rows int) {
 			metrics.IndexDiffered(rows)
@@ -149,13 +169,20 @@ func (s *Server) assemble(policy lifecycle.Policy, strat strategy.Strategy) {
 		},
 	})
 	s.ledger.Subscribe(func(c ledger.Commit) { s.scheduler.Apply(c.Change) })
+	if s.cfg.Database != "" {
+		s.follower = follow.New(s.store, func(c ledger.Commit) {
+			s.control.Committed(c)
+			s.scheduler.Apply(c.Change)
+		}, follow.Options{ObserveMissed: metrics.FoundUnannounced, Log: s.cfg.Log})
+		s.ledger.Subscribe(s.follower.Own)
+	}
 	s.sweep = sweep.New(s.store, s.ledger, s.logs, policy, sweep.Options{
 		Retention: s.cfg.Retention, ObserveLost: metrics.LeaseLost, Log: s.cfg.Log,
 	})
 	metrics.WatchQueue(func() (int, time.Duration) { return s.scheduler.QueueDepth(), s.scheduler.OldestQueued(time.Now()) })
 	tokens := auth.New(s.store, s.token)
 	signIns := tokens.SignIns()
-	s.api = httpapi.New(s.control, tokens, s.store, httpapi.Options{
+	s.api = httpapi.New(s.control, tokens, httpapi.Options{
 		Version: s.cfg.Version, Metrics: metrics.Handler(), Log: s.cfg.Log, Cookies: signIns, Pages: webui.New(signIns),
 	})
 }
@@ -183,8 +210,15 @@ func (s *Server) URL() string {
 // AdminToken is the secret of people and programs.
 func (s *Server) AdminToken() string { return s.token }
 
-// Settle waits until the scheduler has acted on everything that was committed before.
-func (s *Server) Settle(ctx context.Context) error { return s.scheduler.Idle(ctx) }
+// Settle waits until the scheduler has acted on everything that was committed before, if this replica leads.
+func (s *Server) Settle(ctx context.Context) error {
+	select {
+	case <-s.standing:
+		return s.scheduler.Idle(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // Run serves until ctx ends, then answers what is parked, lets running requests end, and stops the rest behind them.
 func (s *Server) Run(ctx context.Context) error {
@@ -192,21 +226,46 @@ func (s *Server) Run(ctx context.Context) error {
 	defer stop()
 	g, inner := errgroup.WithContext(inner)
 	g.Go(func() error { return s.ledger.Run(inner) })
-	g.Go(func() error { return s.scheduler.Run(inner) })
-	if !s.cfg.NoSweep {
-		g.Go(func() error { return s.sweep.Run(inner) })
+	if s.follower != nil {
+		g.Go(func() error { return s.follower.Run(inner) })
 	}
+	g.Go(func() error { return s.schedule(inner) })
 	g.Go(func() error {
 		defer stop()
 		serving, end := context.WithCancel(ctx)
 		defer end()
 		defer context.AfterFunc(inner, end)() // another part has died: do not go on without it
-		return s.api.Serve(serving, s.listener)
+		var leading errgroup.Group
+		leading.Go(func() error { return s.leader.Run(serving, s.lead) })
+		return errors.Join(s.api.Serve(serving, s.listener), leading.Wait()) // the ledger must still take the resignation
 	})
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil
+}
+
+// schedule keeps the index, and plans while this replica leads. What others commit is followed from before the index is read.
+func (s *Server) schedule(ctx context.Context) error {
+	if s.follower != nil {
+		select {
+		case <-s.follower.Began():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return s.scheduler.Run(ctx)
+}
+
+// lead does what only the leader does beside scheduling, in one term.
+func (s *Server) lead(ctx context.Context, term int64) {
+	if s.cfg.NoSweep {
+		<-ctx.Done()
+		return
+	}
+	if err := s.sweep.Run(ctx, term); err != nil {
+		s.cfg.Log.Error("the sweep has ended", "error", err)
+	}
 }
 
 // Close gives everything back; after Run, or instead of it.

@@ -24,7 +24,7 @@ var (
 // attempt.
 type Reader interface {
 	Task(ctx context.Context, id phonebooth.TaskID) (phonebooth.Task, error)
-	Tasks(ctx context.Context, filter TaskFilter) ([]phonebooth.Task, error)
+	Tasks(ctx context.Context, filter TaskFilter) (TaskPage, error)
 	Attempts(ctx context.Context, task phonebooth.TaskID) ([]phonebooth.Attempt, error) // by number
 	AttemptOfLease(ctx context.Context, lease phonebooth.LeaseID) (phonebooth.Attempt, error)
 	AttemptOnDevice(ctx context.Context, device phonebooth.DeviceID) (phonebooth.Attempt, error) // the live one
@@ -41,13 +41,19 @@ type Reader interface {
 	Workflows(ctx context.Context) ([]phonebooth.Workflow, error)                        // the newest version of each
 
 	Events(ctx context.Context, filter EventFilter) ([]phonebooth.Event, error)
+	EventPage(ctx context.Context, filter EventFilter) (EventPage, error)
+	EventSpan(ctx context.Context) (EventSpan, error)
+	// EventSince is the position behind which the events at or after a time are.
+	EventSince(ctx context.Context, at time.Time) (after int64, err error)
 	Timeline(ctx context.Context, q TimelineQuery) (Timeline, error)
 	Head(ctx context.Context) (Head, error)
+	Overview(ctx context.Context, since time.Time, failures int) (Overview, error) // minutes since, the last failures
 	Leader(ctx context.Context) (lifecycle.Leader, error)
 	Snapshot(ctx context.Context) (Snapshot, error)
+	// Rows reads what keys name, without locks, as of one position of the record.
+	Rows(ctx context.Context, keys Keys) (rows *Rows, pos int64, err error)
 	Due(ctx context.Context, at DueTimes, limit int) (Due, error)
 
-	Overview(ctx context.Context, since time.Time, failures int) (Overview, error) // minutes since, the last failures
 	// Enrollment tokens and the admin token: see package auth. PutToken with a hash that is there changes nothing.
 	PutToken(ctx context.Context, token Token) error
 	Token(ctx context.Context, hash string) (Token, error)
@@ -64,26 +70,6 @@ type Token struct {
 	ExpiresAt time.Time         // zero: never
 	SpentBy   phonebooth.HostID // of an enrollment that was used
 	CreatedAt time.Time
-}
-
-// TaskFilter chooses tasks, newest submission first.
-type TaskFilter struct {
-	Status   []phonebooth.Status // empty: any
-	DeviceID phonebooth.DeviceID
-	HostID   phonebooth.HostID
-	Labels   map[string]string // all of them
-	Before   int64             // Seq below this; 0: from the newest
-	Limit    int               // 0: all
-}
-
-// EventFilter chooses events, oldest first.
-type EventFilter struct {
-	After    int64 // Pos above this
-	TaskID   phonebooth.TaskID
-	DeviceID phonebooth.DeviceID
-	HostID   phonebooth.HostID
-	Kind     phonebooth.EventKind
-	Limit    int // 0: all
 }
 
 // Snapshot is everything the scheduler's index needs, read in one transaction, as of event position Pos.

@@ -32,6 +32,12 @@ type Store interface {
 	// before it; it returns the tasks that are gone, so that their bytes can follow.
 	Prune(ctx context.Context, before time.Time, limit int) ([]phonebooth.TaskID, error)
 
+	// Announce tells every replica that listens, this one too, that there is something new in the record; from is its name.
+	// Listen calls heard for each, and once when it has begun to listen; it returns when it cannot hear any more, at the
+	// latest with ctx. An announcement may get lost all the same. An embedded database has no other replicas.
+	Announce(ctx context.Context, from string) error
+	Listen(ctx context.Context, heard func(from string)) error
+
 	// Backup writes a consistent copy to path. Only an embedded database can; others give an error that says how to.
 	Backup(ctx context.Context, path string) error
 
@@ -55,13 +61,12 @@ type Tx interface {
 	Save(ctx context.Context, change lifecycle.Change, head *Head) error
 }
 
-// Head is the one row that orders everything: the exact number of queued tasks, the position of the newest event, the time
-// of the newest write, and the term of the leading replica.
+// Head is the one row that orders everything: the exact number of queued tasks, the position of the newest event, and the
+// time of the newest write.
 type Head struct {
 	Queued int
 	Pos    int64
 	Now    time.Time
-	Term   int64
 }
 
 // IdempotencyKey names a submission.
@@ -84,6 +89,7 @@ type Keys struct {
 	Idempotency  []IdempotencyKey
 	Claims       []ClaimKey // read after the host lock; the verb also asks for the host
 	Workflows    []string   // the newest version of each
+	Leader       bool       // before all others, so that a term that a sweep goes by stays until its end
 }
 
 // Rows are loaded rows by key.
@@ -96,6 +102,7 @@ type Rows struct {
 	Idempotency  map[IdempotencyKey]phonebooth.TaskID
 	Claims       map[ClaimKey][]phonebooth.AttemptKey // what the claim was answered with, ended attempts too
 	Workflows    map[string]phonebooth.Workflow       // newest version by name
+	Leader       lifecycle.Leader
 }
 
 // NewRows is an empty set of rows.

@@ -1,8 +1,8 @@
 // Package sweep is what makes things end by time alone: leases that ran out, claim windows, queue timeouts, hosts that fell
 // silent or deaf, and tasks past their retention. It finds what may be due and asks the ledger, which decides again on locked
-// rows with package lifecycle; so two sweeps at once do no harm.
+// rows with package lifecycle; so two sweeps at once do no harm, and one whose term as the leader is over is refused.
 //
-//	err := sweep.New(store, ledger, blobs, policy, sweep.Options{}).Run(ctx)
+//	err := sweep.New(store, ledger, blobs, policy, sweep.Options{}).Run(ctx, term)
 //
 // After a start, after the store was away for half a lease, and after a leap of its clock, the sweep holds back for a lease
 // and a grace: results, give-backs and renewals arrive under their own leases first, and assigned attempts get a new claim
@@ -64,6 +64,7 @@ type Sweep struct {
 	policy lifecycle.Policy
 	opts   Options
 
+	term        int64         // of the leader
 	looked      time.Duration // steady time of the last look that succeeded
 	lookedStore time.Time     // store time of that look
 	heldUntil   time.Duration // dispatched leases and hosts are left alone until then
@@ -89,8 +90,9 @@ func New(st Store, l Ledger, logs Logs, policy lifecycle.Policy, opts Options) *
 	return &Sweep{store: st, ledger: l, logs: logs, policy: policy, opts: opts}
 }
 
-// Run sweeps until ctx ends. A database that is away is waited for.
-func (s *Sweep) Run(ctx context.Context) error {
+// Run sweeps in a leader's term until ctx ends. A database that is away is waited for.
+func (s *Sweep) Run(ctx context.Context, term int64) error {
+	s.term, s.lookedStore = term, time.Time{}
 	tick := time.NewTicker(s.policy.TTL / 30)
 	defer tick.Stop()
 	s.hold("start")
@@ -175,7 +177,7 @@ func (s *Sweep) extendWindows(ctx context.Context, now time.Time) error {
 	}
 	verbs := make([]ledger.Verb, 0, len(due.Attempts))
 	for _, a := range due.Attempts {
-		verbs = append(verbs, onAttempt("extend_window", a, func(l lifecycle.Live, now time.Time) (lifecycle.Change, error) {
+		verbs = append(verbs, s.onAttempt("extend_window", a, func(l lifecycle.Live, now time.Time) (lifecycle.Change, error) {
 			return lifecycle.ExtendWindow(l, s.policy, now)
 		}))
 	}
@@ -211,20 +213,20 @@ func (s *Sweep) do(ctx context.Context, verbs []ledger.Verb) (errs []error) {
 func (s *Sweep) end(ctx context.Context, due store.Due) {
 	var verbs []ledger.Verb
 	for _, a := range due.Attempts {
-		verbs = append(verbs, onAttempt("expire", a, func(l lifecycle.Live, now time.Time) (lifecycle.Change, error) {
+		verbs = append(verbs, s.onAttempt("expire", a, func(l lifecycle.Live, now time.Time) (lifecycle.Change, error) {
 			return lifecycle.Expire(l, s.policy, now)
 		}))
 	}
 	for _, id := range due.Tasks {
-		verbs = append(verbs, timeOutInQueue(id))
+		verbs = append(verbs, s.timeOutInQueue(id))
 	}
 	for _, id := range due.Silent {
-		verbs = append(verbs, onHost("silence", id, func(h phonebooth.Host, now time.Time) (lifecycle.Change, error) {
+		verbs = append(verbs, s.onHost("silence", id, func(h phonebooth.Host, now time.Time) (lifecycle.Change, error) {
 			return lifecycle.Silence(h, s.policy, now)
 		}))
 	}
 	for _, id := range due.Deaf {
-		verbs = append(verbs, onHost("deafen", id, func(h phonebooth.Host, now time.Time) (lifecycle.Change, error) {
+		verbs = append(verbs, s.onHost("deafen", id, func(h phonebooth.Host, now time.Time) (lifecycle.Change, error) {
 			return lifecycle.Deafen(h, "it has stopped asking for work", now.Add(-s.policy.HostPolling), now)
 		}))
 	}

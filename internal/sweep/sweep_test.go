@@ -30,6 +30,7 @@ type house struct {
 	pruned []time.Time
 	verbs  []string
 	ended  time.Time
+	term   int64 // of the leader
 }
 
 func newHouse(state phonebooth.AttemptState, expires time.Duration) *house {
@@ -91,6 +92,7 @@ func (h *house) DoAll(_ context.Context, verbs []ledger.Verb) []error {
 			continue
 		}
 		rows := store.NewRows()
+		rows.Leader.Term = h.term
 		rows.Hosts[h.live.Host.ID], rows.Devices[h.live.Device.ID] = h.live.Host, h.live.Device
 		rows.Tasks[h.live.Task.ID], rows.Attempts[h.live.Attempt.AttemptKey] = h.live.Task, h.live.Attempt
 		now := time.Now().Add(h.push)
@@ -133,7 +135,7 @@ func run(t *testing.T, h interface {
 	ctx, cancel := context.WithCancel(t.Context())
 	var ended sync.WaitGroup
 	ended.Go(func() {
-		if err := s.Run(ctx); err != nil {
+		if err := s.Run(ctx, 0); err != nil {
 			t.Errorf("sweep: %v", err)
 		}
 	})
@@ -252,4 +254,16 @@ func (h *house) setAway(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.away = err
+}
+
+// What a leader wants to end behind the end of its time stays: another one decides about it now.
+func TestASweepOfAnOlderTermEndsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(phonebooth.AttemptDispatched, time.Second)
+		h.term = 1 // run sweeps in term 0
+		run(t, h, &logs{}, 10*time.Minute, nil)
+		if !h.ended.IsZero() || len(h.verbs) > 0 {
+			t.Errorf("ended at %v; verbs %v", h.ended, h.verbs)
+		}
+	})
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics are the six figures that tell whether a system is well:
+// Metrics are the seven figures that tell whether a system is well:
 //
 //	phonebooth_queue_depth              tasks that wait
 //	phonebooth_oldest_queued_seconds    how long the oldest of them has waited
@@ -17,6 +17,7 @@ import (
 //	phonebooth_lost_leases_total        leases that ended without a report, by reason
 //	phonebooth_index_differences_total  rows in which the scheduler's index was wrong
 //	phonebooth_commit_verbs             verbs that one commit carried
+//	phonebooth_unannounced_events_total events of other replicas that were found by looking
 type Metrics struct {
 	registry *prometheus.Registry
 	queue    queueCollector
@@ -25,6 +26,7 @@ type Metrics struct {
 	lostLeases       *prometheus.CounterVec
 	indexDifferences prometheus.Counter
 	commitVerbs      prometheus.Histogram
+	unannounced      prometheus.Counter
 }
 
 // NewMetrics returns figures that are all zero, in a registry of their own.
@@ -53,8 +55,12 @@ func NewMetrics() *Metrics {
 			Help:    "Changes of state that one commit carried; 256 is the most.",
 			Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256},
 		}),
+		unannounced: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "phonebooth_unannounced_events_total",
+			Help: "Events of other replicas that were found by looking, because their announcement was not heard.",
+		}),
 	}
-	m.registry.MustRegister(&m.queue, m.renewalMargin, m.lostLeases, m.indexDifferences, m.commitVerbs)
+	m.registry.MustRegister(&m.queue, m.renewalMargin, m.lostLeases, m.indexDifferences, m.commitVerbs, m.unannounced)
 	return m
 }
 
@@ -76,6 +82,9 @@ func (m *Metrics) IndexDiffered(n int) { m.indexDifferences.Add(float64(n)) }
 
 // Committed notes a commit that carried so many verbs.
 func (m *Metrics) Committed(verbs int) { m.commitVerbs.Observe(float64(verbs)) }
+
+// FoundUnannounced notes n events of other replicas that nobody had announced.
+func (m *Metrics) FoundUnannounced(n int) { m.unannounced.Add(float64(n)) }
 
 // Handler answers a scrape.
 func (m *Metrics) Handler() http.Handler {

@@ -28,8 +28,11 @@ type engine interface {
 	// now makes the time of leases from what CLOCK gave and the time of the newest written head, in microseconds. It is not
 	// below the newest, and it goes on: a clock that was set back must not make leases last until it has caught up.
 	now(clock, newest int64) int64
+	words() *dialect
 	// migrations gives the database to the migrations.
 	migrations(ctx context.Context, fn func(*sql.DB) error) error
+	announce(ctx context.Context, from string) error
+	listen(ctx context.Context, heard func(from string)) error
 	backup(ctx context.Context, path string) error
 	close() error
 }

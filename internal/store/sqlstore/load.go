@@ -15,29 +15,49 @@ const liveOfHosts = "FROM attempts l WHERE l.host_id IN [EACH $2] AND l.state <>
 // lock of a host see its devices and live attempts as they stay until the end of the transaction.
 func (t *tx) Load(ctx context.Context, keys store.Keys) (*store.Rows, error) {
 	rows := store.NewRows()
+	steps := append(loading(rows, keys, " FOR UPDATE"), clock(t.engine, &t.now))
+	if err := t.runner.run(ctx, steps...); err != nil {
+		return nil, err
+	}
+	t.loaded = copyKeys(rows)
+	return rows, nil
+}
+
+// Rows reads what keys name without locks, as of one position.
+func (s *Store) Rows(ctx context.Context, keys store.Keys) (*store.Rows, int64, error) {
+	rows := store.NewRows()
+	var head store.Head
+	err := s.engine.read(ctx, append([]step{readHead(&head, "")}, loading(rows, keys, "")...)...)
+	return rows, head.Pos, err
+}
+
+// loading are the steps that read what keys name, and lock it if lock says so: table by table, each by id.
+func loading(rows *store.Rows, keys store.Keys, lock string) (steps []step) {
 	hosts := idStrings(keys.Hosts, keys.HostDevices, keys.HostAttempts)
 	devices, tasks, attempts := idStrings(keys.Devices), idStrings(keys.Tasks), attemptTasks(keys.Attempts)
 	whole, busy := idStrings(keys.HostDevices), idStrings(keys.HostAttempts)
-	var steps []step
+	if keys.Leader {
+		steps = append(steps, readLeader(&rows.Leader, lock))
+	}
 	if len(hosts) > 0 {
 		steps = append(steps, collect(hostTable, rows.Hosts, func(h phonebooth.Host) phonebooth.HostID { return h.ID },
-			"SELECT "+hostTable.list+" FROM hosts h WHERE h.id IN [EACH $1] ORDER BY h.id FOR UPDATE", hosts))
+			"SELECT "+hostTable.list+" FROM hosts h WHERE h.id IN [EACH $1] ORDER BY h.id"+lock, hosts))
 	}
 	if len(devices)+len(whole)+len(busy) > 0 {
 		which, args := deviceIDs(devices, busy, whole)
 		steps = append(steps,
 			collect(deviceTable, rows.Devices, func(d phonebooth.Device) phonebooth.DeviceID { return d.ID },
-				"SELECT "+deviceTable.list+" FROM devices d WHERE d.id IN ["+which+"] ORDER BY d.id FOR UPDATE", args...))
+				"SELECT "+deviceTable.list+" FROM devices d WHERE d.id IN ["+which+"] ORDER BY d.id"+lock, args...))
 	}
 	if len(tasks)+len(busy) > 0 {
 		which, args := taskIDs(tasks, busy)
 		steps = append(steps, collect(taskTable, rows.Tasks, func(v phonebooth.Task) phonebooth.TaskID { return v.ID },
-			"SELECT "+taskTable.list+" FROM tasks t WHERE t.id IN ["+which+"] ORDER BY t.id FOR UPDATE", args...))
+			"SELECT "+taskTable.list+" FROM tasks t WHERE t.id IN ["+which+"] ORDER BY t.id"+lock, args...))
 	}
 	if len(attempts)+len(busy) > 0 {
 		which, args := taskIDs(attempts, busy)
 		steps = append(steps, loadAttempts(rows, keys,
-			"SELECT "+attemptTable.list+" FROM attempts a WHERE a.task_id IN ["+which+"] ORDER BY a.task_id, a.number FOR UPDATE", args))
+			"SELECT "+attemptTable.list+" FROM attempts a WHERE a.task_id IN ["+which+"] ORDER BY a.task_id, a.number"+lock, args))
 	}
 	if len(devices)+len(whole)+len(busy) > 0 {
 		which, args := deviceIDs(devices, busy, whole)
@@ -45,13 +65,7 @@ func (t *tx) Load(ctx context.Context, keys store.Keys) (*store.Rows, error) {
 			func(r phonebooth.Reservation) phonebooth.DeviceID { return r.DeviceID },
 			"SELECT "+reservationTable.list+" FROM reservations r WHERE r.device_id IN ["+which+"]", args...))
 	}
-	steps = append(steps, loadUnlocked(rows, keys)...)
-	steps = append(steps, clock(t.engine, &t.now))
-	if err := t.runner.run(ctx, steps...); err != nil {
-		return nil, err
-	}
-	t.loaded = copyKeys(rows)
-	return rows, nil
+	return append(steps, loadUnlocked(rows, keys)...)
 }
 
 // loadAttempts keeps the attempts that were asked for. Their tasks' other attempts are locked with them, which disturbs

@@ -5,36 +5,27 @@ import (
 	"slices"
 
 	"github.com/phonebooth-dev/phonebooth"
+	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
 	"github.com/phonebooth-dev/phonebooth/internal/store"
 )
-
-func scanEvent(read scanner) (phonebooth.Event, error) { return eventTable.scan(read, nil) }
-
-// Events lists events in the order of their positions, which is that of their commits: whoever has seen position n and asks
-// for what is after it misses nothing.
-func (s *Store) Events(ctx context.Context, filter store.EventFilter) ([]phonebooth.Event, error) {
-	var w where
-	w.and("e.pos > $?", filter.After)
-	if filter.TaskID != "" {
-		w.and("e.task_id <> '' AND e.task_id = $?", string(filter.TaskID))
-	}
-	if filter.DeviceID != "" {
-		w.and("e.device_id <> '' AND e.device_id = $?", string(filter.DeviceID))
-	}
-	if filter.HostID != "" {
-		w.and("e.host_id = $?", string(filter.HostID))
-	}
-	if filter.Kind != "" {
-		w.and("e.kind = $?", string(filter.Kind))
-	}
-	end := w.end("e.pos", filter.Limit)
-	return all(ctx, s.engine, scanEvent, "SELECT "+eventTable.list+" FROM events e"+end, w.args...)
-}
 
 // Head is the head row.
 func (s *Store) Head(ctx context.Context) (head store.Head, err error) {
 	err = s.engine.read(ctx, readHead(&head, ""))
 	return head, err
+}
+
+// Leader is which replica schedules and sweeps, as it was written last.
+func (s *Store) Leader(ctx context.Context) (leader lifecycle.Leader, err error) {
+	err = s.engine.read(ctx, readLeader(&leader, ""))
+	return leader, err
+}
+
+func readLeader(leader *lifecycle.Leader, lock string) step {
+	return step{
+		text: "SELECT l.holder, l.term, l.until FROM leader l WHERE l.id = 1" + lock,
+		row:  func(read scanner) error { return read(text(&leader.Holder), number(&leader.Term), at(&leader.Until)) },
+	}
 }
 
 // Snapshot reads what the scheduler's index needs, all as of one position.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 
+	"github.com/phonebooth-dev/phonebooth"
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
 	"github.com/phonebooth-dev/phonebooth/internal/store"
 )
@@ -11,6 +12,12 @@ import (
 // that a device or a task may change hands within one change; a reservation is never written over another.
 func (t *tx) Save(ctx context.Context, change lifecycle.Change, head *store.Head) error {
 	var steps []step
+	if l := change.Leader; l != nil {
+		steps = append(steps, step{
+			text: "UPDATE leader SET holder = $1, term = $2, until = $3 WHERE id = 1",
+			args: []any{l.Holder, l.Term, micros(l.Until)}, one: true,
+		})
+	}
 	for _, h := range change.Hosts {
 		_, known := t.loaded.Hosts[h.ID]
 		steps = append(steps, hostTable.writing(h, known))
@@ -22,6 +29,9 @@ func (t *tx) Save(ctx context.Context, change lifecycle.Change, head *store.Head
 	for _, v := range change.Tasks {
 		_, known := t.loaded.Tasks[v.ID]
 		steps = append(steps, taskTable.writing(v, known))
+		if !known {
+			steps = append(steps, labelling(v)...)
+		}
 	}
 	for _, live := range []bool{false, true} {
 		for _, a := range change.Attempts {
@@ -45,9 +55,19 @@ func (t *tx) Save(ctx context.Context, change lifecycle.Change, head *store.Head
 	}
 	if head != nil {
 		steps = append(steps, step{
-			text: "UPDATE head SET queued = $1, pos = $2, now = $3, term = $4 WHERE id = 1",
-			args: []any{int64(head.Queued), head.Pos, micros(head.Now), head.Term}, one: true,
+			text: "UPDATE head SET queued = $1, pos = $2, now = $3 WHERE id = 1",
+			args: []any{int64(head.Queued), head.Pos, micros(head.Now)}, one: true,
 		})
 	}
 	return t.runner.run(ctx, steps...)
+}
+
+// labelling are the steps that make a new task to be found by its labels.
+func labelling(t phonebooth.Task) (steps []step) {
+	for name, value := range t.Labels {
+		steps = append(steps, step{
+			text: "INSERT INTO task_labels (seq, name, value) VALUES ($1, $2, $3)", args: []any{t.Seq, name, value}, one: true,
+		})
+	}
+	return steps
 }

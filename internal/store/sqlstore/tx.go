@@ -32,9 +32,9 @@ func (t *tx) Head(ctx context.Context) (head store.Head, err error) {
 
 func readHead(head *store.Head, lock string) step {
 	return step{
-		text: "SELECT h.queued, h.pos, h.now, h.term FROM head h WHERE h.id = 1" + lock,
+		text: "SELECT h.queued, h.pos, h.now FROM head h WHERE h.id = 1" + lock,
 		row: func(read scanner) error {
-			return read(number(&head.Queued), number(&head.Pos), at(&head.Now), number(&head.Term))
+			return read(number(&head.Queued), number(&head.Pos), at(&head.Now))
 		},
 	}
 }
