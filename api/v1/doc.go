@@ -27,6 +27,7 @@ const (
 	PathEvents     = "/v1/events"
 	PathEnrollment = "/v1/enrollments"
 	PathVersion    = "/v1/version"
+	PathOverview   = "/v1/overview"
 
 	PathAgentEnroll      = "/v1/agent/enroll"
 	PathAgentIncarnation = "/v1/agent/incarnations"

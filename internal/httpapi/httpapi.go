@@ -22,6 +22,7 @@ import (
 type Control interface {
 	Tasks
 	Explanations
+	Overviews
 	Timelines
 	Pool
 	Workflows
@@ -127,6 +128,7 @@ type Server struct {
 	opts    Options
 	log     *slog.Logger
 
+	overview    overviewCache
 	crossOrigin *http.CrossOriginProtection // of callers that are known by a cookie
 
 	mux      *http.ServeMux
@@ -162,6 +164,7 @@ func (s *Server) register() {
 	s.registerTasks()
 	s.registerBatch()
 	s.registerExplanations()
+	s.registerOverview()
 	s.registerLog()
 	s.registerArtifacts()
 	s.registerTimeline()

@@ -60,6 +60,7 @@ func (s *Server) around(next http.Handler) http.Handler {
 		answer.Header().Set(v1.HeaderRequestID, own.id)
 		answer.Header().Set("X-Content-Type-Options", "nosniff")
 		answer.Header().Set("Cache-Control", "no-store")
+		answer.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 		setDeadlines(w, r, began)
 		defer func() {
 			s.logRequest(r, own, answer, time.Since(began))
@@ -69,7 +70,9 @@ func (s *Server) around(next http.Handler) http.Handler {
 			s.refusal(r.Context(), err).write(answer)
 			return
 		}
-		next.ServeHTTP(answer, r)
+		packed := packing(answer, r)
+		next.ServeHTTP(packed, r)
+		packed.close()
 	})
 }
 
