@@ -200,8 +200,8 @@ func (w *watch) agentGone() bool {
 	return true
 }
 
-// conclude kills what outlived the runner and judges its end.
-func (w *watch) conclude(status syscall.WaitStatus) *Exit {
+// judge says how the runner ended.
+func (w *watch) judge(status syscall.WaitStatus) Exit {
 	e := Exit{Cause: Exited, ExitCode: -1, Detail: w.detail}
 	switch {
 	case status.Exited():
@@ -226,6 +226,12 @@ func (w *watch) conclude(status syscall.WaitStatus) *Exit {
 			e.Cause = Signaled
 		}
 	}
+	return e
+}
+
+// conclude judges the runner's end and kills what outlived it.
+func (w *watch) conclude(status syscall.WaitStatus) *Exit {
+	e := w.judge(status)
 	left, err := w.hunt.run(context.Background(), minderLimit, func() { _, _ = w.reap() })
 	if err != nil {
 		left = max(left, 1) // unknown is not free
