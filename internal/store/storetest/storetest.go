@@ -78,6 +78,8 @@ var tests = []struct {
 	{"SnapshotHoldsWhatIsQueued", snapshotHolds},
 	{"SnapshotIsOneState", snapshotIsOneState},
 	{"DueTellsSortsApart", dueSorts},
+	{"TheLeaderComesBackAsWritten", leaderComesBack},
+	{"RowsAreReadWithoutLocks", rowsWithoutLocks},
 	{"TokensAreSpentOnce", tokensSpentOnce},
 	{"PruneTakesOldThingsInBatches", pruneBatches},
 	{"C43_ConcurrentWritersTakeTurns", writersTakeTurns},
