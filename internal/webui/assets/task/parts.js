@@ -1,7 +1,7 @@
 // Parts of the page of a task: how it is told apart, what it asked for, its attempts, its steps and what it left as a result.
 
 import { h } from '../dom.js';
-import { bytes, clock, duration, millis, now, short, time } from '../format.js';
+import { bytes, clock, duration, millis, now, time } from '../format.js';
 import { badge, taskLook } from '../status.js';
 import { address } from '../router.js';
 
@@ -112,4 +112,3 @@ export function stepsIn(result) {
   return Array.isArray(result?.steps) && result.steps.every((s) => s && typeof s.id === 'string') ? result.steps : [];
 }
 
-export { short };
