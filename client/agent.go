@@ -80,26 +80,34 @@ func (a *Agent) AppendLog(ctx context.Context, leaseID, name string, offset int6
 	if len(p) == 0 {
 		return v1.LogAnswer{Next: offset}, nil
 	}
-	err = a.logCall(ctx, leaseID, name, offset, p, url.Values{}, &answer)
+	query := logQuery(name)
+	query.Set("offset", strconv.FormatInt(offset, 10))
+	header := http.Header{"Content-Type": {"application/octet-stream"}}
+	setHost(header, a.hostID)
+	err = a.client.do(ctx, request{
+		method: http.MethodPost, path: []string{"v1", "agent", "leases", leaseID, "log"}, query: query, header: header, body: p,
+	}, &answer)
 	return answer, err
 }
 
-// EndLog says that one of the attempt's logs is whole with size bytes. Fewer on the other side are refused as log_gap, as with
-// AppendLog.
+// EndLog says that one of the attempt's logs, of which a report announced that more would come, is whole with size bytes. Fewer
+// on the other side are refused as log_gap, as with AppendLog.
 func (a *Agent) EndLog(ctx context.Context, leaseID, name string, size int64) error {
-	return a.logCall(ctx, leaseID, name, size, []byte{}, url.Values{"end": {"true"}}, nil)
+	query := logQuery(name)
+	query.Set("size", strconv.FormatInt(size, 10))
+	header := http.Header{}
+	setHost(header, a.hostID)
+	return a.client.do(ctx, request{
+		method: http.MethodPost, path: []string{"v1", "agent", "leases", leaseID, "log", "end"}, query: query, header: header,
+	}, nil)
 }
 
-func (a *Agent) logCall(ctx context.Context, leaseID, name string, offset int64, p []byte, query url.Values, answer any) error {
-	query.Set("offset", strconv.FormatInt(offset, 10))
+func logQuery(name string) url.Values {
+	query := url.Values{}
 	if name != v1.LogRunner {
 		query.Set("name", name)
 	}
-	header := http.Header{"Content-Type": {"application/octet-stream"}}
-	setHost(header, a.hostID)
-	return a.client.do(ctx, request{
-		method: http.MethodPost, path: []string{"v1", "agent", "leases", leaseID, "log"}, query: query, header: header, body: p,
-	}, answer)
+	return query
 }
 
 func (c *Client) agentCall(ctx context.Context, method, name, hostID string, req, answer any) error {

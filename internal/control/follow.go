@@ -169,10 +169,8 @@ func (f *LogFollower) news(ctx context.Context) (p LogPiece, again time.Duration
 		return f.ends(), 0, nil
 	}
 	if f.last.Number != f.at.Attempt { // another attempt than before, or one that is not there yet
-		if f.at.Attempt <= f.row.Attempt {
-			if err := f.lookAt(ctx); err != nil {
-				return p, 0, err
-			}
+		if err := f.lookAt(ctx); err != nil {
+			return p, 0, err
 		}
 		if f.last.Number == 0 {
 			if f.row.Status.Terminal() || !f.request.Wait {

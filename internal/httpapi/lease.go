@@ -33,10 +33,16 @@ func (s *Server) registerLeases() {
 		method: http.MethodPost, path: v1.PathAgentLeases + "/{id}/log", id: "append-log", tag: "agent", access: onlyHost, lenient: true,
 		summary: "Append to an attempt's log",
 		description: "At most 1 MiB of the bytes that the runner wrote; offset counts them all. What was stored before is ignored. " +
-			"Accepted until ten minutes after the attempt's end. With end the log is whole with these bytes: who announced in a report that " +
-			"more of it would come says so when it has.",
+			"Accepted until ten minutes after the attempt's end.",
 		codes: []string{"lease_unknown", "lease_lost", "log_gap"},
 	}, s.appendLog)
+	add(s, call{
+		method: http.MethodPost, path: v1.PathAgentLeases + "/{id}/log/end", id: "end-log", tag: "agent", access: onlyHost, lenient: true,
+		summary: "Say that an attempt's log is whole",
+		description: "Whoever announced in a report that more of a log would come (logs_follow) says so when it has. Bytes that are missing " +
+			"are a gap. Accepted as long as log bytes are.",
+		codes: []string{"lease_unknown", "lease_lost", "log_gap"},
+	}, s.endLog)
 }
 
 type renewInput struct{ Body v1.RenewalRequest }
@@ -110,20 +116,25 @@ type appendLogInput struct {
 	ID      string `path:"id" doc:"the lease's id"`
 	Name    string `query:"name" enum:"runner,device,events" default:"runner" doc:"which of the attempt's logs"`
 	Offset  int64  `query:"offset" minimum:"0" doc:"of the first byte, counted over all of that log"`
-	End     bool   `query:"end" doc:"there will be no more"`
 	RawBody []byte
 }
 
 type appendLogOutput struct{ Body v1.LogAnswer }
 
 func (s *Server) appendLog(ctx context.Context, in *appendLogInput) (*appendLogOutput, error) {
-	host, lease := hostOf(ctx), phonebooth.LeaseID(in.ID)
-	next, err := s.control.AppendLog(ctx, host, lease, in.Name, in.Offset, in.RawBody)
-	if err == nil && in.End {
-		err = s.control.EndLog(ctx, host, lease, in.Name, in.Offset+int64(len(in.RawBody)))
-	}
+	next, err := s.control.AppendLog(ctx, hostOf(ctx), phonebooth.LeaseID(in.ID), in.Name, in.Offset, in.RawBody)
 	if err != nil {
 		return nil, err
 	}
 	return &appendLogOutput{Body: v1.LogAnswer{Next: next}}, nil
+}
+
+type endLogInput struct {
+	ID   string `path:"id" doc:"the lease's id"`
+	Name string `query:"name" enum:"runner,device,events" default:"runner" doc:"which of the attempt's logs"`
+	Size int64  `query:"size" minimum:"0" doc:"its bytes, all of them"`
+}
+
+func (s *Server) endLog(ctx context.Context, in *endLogInput) (*struct{}, error) {
+	return nil, s.control.EndLog(ctx, hostOf(ctx), phonebooth.LeaseID(in.ID), in.Name, in.Size)
 }

@@ -1,0 +1,285 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/phonebooth-dev/phonebooth"
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
+	"github.com/phonebooth-dev/phonebooth/client"
+	"github.com/phonebooth-dev/phonebooth/internal/server/servertest"
+)
+
+// listener follows a task's logs in the background. Its story is what it was told, with the bytes of one attempt put together.
+type listener struct {
+	mu     sync.Mutex
+	story  []string
+	offset int64
+	err    error
+	over   chan struct{}
+}
+
+func listen(t *testing.T, sys *servertest.System, task string, q client.LogQuery) *listener {
+	t.Helper()
+	l := &listener{over: make(chan struct{})}
+	c := sys.Client(t)
+	go func() {
+		defer close(l.over)
+		for e, err := range c.FollowLog(t.Context(), task, q) {
+			l.take(t, e, err)
+		}
+	}()
+	return l
+}
+
+func (l *listener) take(t *testing.T, e client.LogEvent, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.err = err
+		return
+	}
+	if e.Kind == v1.LogAttempt {
+		l.offset = e.Offset
+	}
+	if e.Kind != v1.LogEnd && e.Offset != l.offset {
+		t.Errorf("%s at offset %d, want %d", e.Kind, e.Offset, l.offset)
+	}
+	switch e.Kind {
+	case v1.LogAttempt:
+		l.story = append(l.story, fmt.Sprintf("attempt %d", e.Attempt), "")
+	case v1.LogData:
+		l.story[len(l.story)-1] += string(e.Data)
+		l.offset += int64(len(e.Data))
+	case v1.LogGap:
+		l.story[len(l.story)-1] += fmt.Sprintf("<%d>", e.Bytes)
+		l.offset += e.Bytes
+	case v1.LogClosed:
+		l.story = append(l.story, fmt.Sprintf("closed %d: %v%s", e.Attempt, e.Complete, e.Reason))
+	case v1.LogEnd:
+		l.story = append(l.story, e.Status)
+	}
+}
+
+// heard waits until the text of the newest attempt ends with text.
+func (l *listener) heard(t *testing.T, text string) {
+	t.Helper()
+	servertest.Wait(t, fmt.Sprintf("the follower to be told of %q", text), func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.story) > 0 && strings.HasSuffix(l.story[len(l.story)-1], text)
+	})
+}
+
+// tells waits for the end and compares the story.
+func (l *listener) tells(t *testing.T, want ...string) {
+	t.Helper()
+	select {
+	case <-l.over:
+	case <-time.After(30 * time.Second):
+		t.Error("the stream did not end")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil || !slices.Equal(l.story, want) {
+		t.Errorf("the story is %q, %v; want %q", l.story, l.err, want)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestC38_AFollowedLogIsWholeOverARestartAndARetry(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, sys *servertest.System) {
+		host := sys.Host(t, "h1", servertest.Phone("p1"))
+		task := sys.Submit(t, v1.TaskRequest{Goal: "x"})
+		early := listen(t, sys, task.ID, client.LogQuery{})
+		first := host.ClaimOne(t)
+		write := func(a v1.Assignment, offset int64, text string) {
+			t.Helper()
+			_, err := host.AppendLog(t, a.LeaseID, offset, text)
+			must(t, err)
+		}
+		write(first, 0, "one\n")
+		early.heard(t, "one\n")
+		write(first, 0, "one\ntwo\n")
+		sys.Restart(t)
+		write(first, 8, "three\n")
+		early.heard(t, "three\n")
+		host.MustReport(t, v1.ReportRequest{LeaseID: first.LeaseID, Outcome: "abandoned", Code: "try_again", Condition: "ready"})
+		early.heard(t, "closed 1: true")
+		second := host.ClaimOne(t)
+		write(second, 0, "again\xff\n")
+		newest := listen(t, sys, task.ID, client.LogQuery{Offset: 2})
+		only := listen(t, sys, task.ID, client.LogQuery{Attempt: 1})
+		all := listen(t, sys, task.ID, client.LogQuery{All: true})
+		host.MustReport(t, v1.ReportRequest{LeaseID: second.LeaseID, Outcome: "done"})
+		story := []string{"attempt 1", "one\ntwo\nthree\n", "closed 1: true", "attempt 2", "again\xff\n", "closed 2: true", "done"}
+		early.tells(t, story...)
+		all.tells(t, story...)
+		newest.tells(t, "attempt 2", "ain\xff\n", "closed 2: true", "done")
+		<-only.over
+		if got := only.story; len(got) != 4 || !slices.Equal(got[:3], story[:3]) {
+			t.Errorf("attempt 1 alone is %q", got)
+		}
+		listen(t, sys, task.ID, client.LogQuery{All: true}).tells(t, story...) // behind the end
+	})
+}
+
+func TestAReportThatOvertakesItsLogEndsNobodysFollowing(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, sys *servertest.System) {
+		host := sys.Host(t, "h1", servertest.Phone("p1"))
+		task := sys.Submit(t, v1.TaskRequest{Goal: "x"})
+		a := host.ClaimOne(t)
+		l := listen(t, sys, task.ID, client.LogQuery{All: true})
+		other := listen(t, sys, task.ID, client.LogQuery{Name: v1.LogDevice})
+		_, err := host.AppendLog(t, a.LeaseID, 0, "begun, ")
+		must(t, err)
+		host.MustReport(t, v1.ReportRequest{LeaseID: a.LeaseID, Outcome: "done", LogsFollow: []string{v1.LogRunner}})
+		other.tells(t, "attempt 1", "", "closed 1: true", "done")
+		now := listen(t, sys, task.ID, client.LogQuery{Now: true})
+		now.tells(t, "attempt 1", "begun, ", "closed 1: falseits host has not sent the end of it yet", "done")
+		_, err = host.AppendLog(t, a.LeaseID, 7, "going on")
+		must(t, err)
+		l.heard(t, "going on")
+		sys.Restart(t)
+		agent := host.Agent(t)
+		if err := agent.EndLog(t.Context(), a.LeaseID, v1.LogRunner, 17); phonebooth.CodeOf(err) != "log_gap" {
+			t.Errorf("an end beyond what there is: %v, want log_gap", err)
+		}
+		_, err = host.AppendLog(t, a.LeaseID, 15, ", over")
+		must(t, err)
+		must(t, agent.EndLog(t.Context(), a.LeaseID, v1.LogRunner, 21))
+		l.tells(t, "attempt 1", "begun, going on, over", "closed 1: true", "done")
+		_, err = host.Report(t, v1.ReportRequest{LeaseID: a.LeaseID, Outcome: "done", LogsFollow: []string{"other"}})
+		if phonebooth.CodeOf(err) != "invalid" {
+			t.Errorf("an unknown log is announced: %v", err)
+		}
+	})
+}
+
+func TestALogWhoseEndMayBeMissingSaysSo(t *testing.T) {
+	servertest.EachWith(t, servertest.Options{TTL: 6 * time.Second}, func(t *testing.T, sys *servertest.System) {
+		host := sys.Host(t, "h1", servertest.Phone("p1"))
+		task := sys.Submit(t, v1.TaskRequest{Goal: "x", MaxAttempts: 1})
+		a := host.ClaimOne(t)
+		_, err := host.AppendLog(t, a.LeaseID, 0, "half of i")
+		must(t, err)
+		l := listen(t, sys, task.ID, client.LogQuery{})
+		l.heard(t, "half of i")
+		must(t, sys.Release(t, host.DeviceID("p1"))) // the agent is never heard of again
+		l.tells(t, "attempt 1", "half of i", "closed 1: falsethe attempt has ended without a word of its host", "failed")
+		// A log of which more was announced waits for its host, and no longer than that is there.
+		host.MustInventory(t)
+		sys.WaitDevice(t, host.DeviceID("p1"), func(d v1.Device) bool { return d.Unavailable == "" })
+		task = sys.Submit(t, v1.TaskRequest{Goal: "x", MaxAttempts: 1})
+		a = host.ClaimOne(t)
+		l = listen(t, sys, task.ID, client.LogQuery{})
+		host.MustReport(t, v1.ReportRequest{LeaseID: a.LeaseID, Outcome: "failed", Code: "runner_failed", LogsFollow: []string{v1.LogRunner}})
+		l.tells(t, "attempt 1", "", "closed 1: falseits host is silent, and has not sent the end of it", "failed")
+	})
+}
+
+func TestTasksThatNeverBeganHaveNothingToFollow(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, sys *servertest.System) {
+		task := sys.Submit(t, v1.TaskRequest{Goal: "x"})
+		l := listen(t, sys, task.ID, client.LogQuery{All: true})
+		listen(t, sys, task.ID, client.LogQuery{Now: true}).tells(t, "queued")
+		sys.Cancel(t, task.ID)
+		l.tells(t, "cancelled")
+		path := v1.PathTasks + "/" + task.ID + "/log?follow=true"
+		if status, header, body := sys.Fetch(t, path, nil); status != 200 || body != "" || header.Get("Content-Type") != "text/plain; charset=utf-8" {
+			t.Errorf("as text: %d %q, %v", status, body, header)
+		}
+		for query, code := range map[string]string{"&attempt=1": "attempt_unknown", "&attempt=7": "attempt_unknown", "&attempt=-1": "invalid", "&name=x": "invalid"} {
+			if _, p := sys.Raw(t, "GET", path+query, ""); p.Code != code {
+				t.Errorf("%s is refused as %q, want %s", query, p.Code, code)
+			}
+		}
+		for id, want := range map[string]int{"1:0": 200, "2:0": 422, "0:0": 422, "x": 422, "1:-1": 422} {
+			status, _, _ := sys.Fetch(t, path, http.Header{"Accept": {"text/event-stream"}, "Last-Event-ID": {id}})
+			if want == 422 && status != 422 && status != 404 || want == 200 && status != 200 {
+				t.Errorf("Last-Event-ID %s: %d, want %d", id, status, want)
+			}
+		}
+		if _, p := sys.Raw(t, "GET", v1.PathTasks+"/task_x/log?follow=true", ""); p.Code != "task_unknown" {
+			t.Errorf("of an unknown task: %q", p.Code)
+		}
+	})
+}
+
+func TestPlainTextIsFollowedByteByByte(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, sys *servertest.System) {
+		host := sys.Host(t, "h1", servertest.Phone("p1"))
+		task := sys.Submit(t, v1.TaskRequest{Goal: "x"})
+		a := host.ClaimOne(t)
+		_, err := host.AppendLog(t, a.LeaseID, 0, "one")
+		must(t, err)
+		l := listen(t, sys, task.ID, client.LogQuery{})
+		type answer struct {
+			status int
+			body   string
+		}
+		got := make(chan answer, 1)
+		go func() {
+			status, _, body := sys.Fetch(t, v1.PathTasks+"/"+task.ID+"/log?follow=true&offset=1", nil)
+			got <- answer{status, body}
+		}()
+		l.heard(t, "one")
+		_, err = host.AppendLog(t, a.LeaseID, 3, " two")
+		must(t, err)
+		host.MustReport(t, v1.ReportRequest{LeaseID: a.LeaseID, Outcome: "done"})
+		if a := <-got; a.status != 200 || a.body != "ne two" {
+			t.Errorf("got %d %q", a.status, a.body)
+		}
+		l.tells(t, "attempt 1", "one two", "closed 1: true", "done")
+	})
+}
+
+// Not beside other tests: it counts goroutines.
+func TestAThousandFollowersLeaveNothingBehind(t *testing.T) {
+	sys := servertest.Start(t, servertest.Options{}, "")
+	host := sys.Host(t, "h1", servertest.Phone("p1"))
+	task := sys.Submit(t, v1.TaskRequest{Goal: "x"})
+	a := host.ClaimOne(t)
+	_, err := host.AppendLog(t, a.LeaseID, 0, "hello")
+	must(t, err)
+	transport := &http.Transport{DisableKeepAlives: true}
+	c := sys.ClientWith(t, client.Options{Patience: -1, Transport: transport})
+	connect := func(ctx context.Context) error {
+		for e, err := range c.FollowLog(ctx, task.ID, client.LogQuery{}) {
+			if err != nil || e.Kind == v1.LogData {
+				return err
+			}
+		}
+		return errors.New("it ended before anything was told")
+	}
+	must(t, connect(t.Context()))
+	before, began := runtime.NumGoroutine(), time.Now()
+	var all sync.WaitGroup
+	slots := make(chan struct{}, 100)
+	for range 1000 {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if err := connect(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("1,000 follows in %v", time.Since(began))
+	servertest.Wait(t, "the followers' goroutines to end", func() bool { return runtime.NumGoroutine() <= before+5 })
+}
