@@ -36,7 +36,7 @@ type Submitted struct {
 func SubmitAll(tasks []Submitted, queued, maxDepth int, now time.Time) (Change, error) {
 	if room := max(maxDepth-queued, 0); room < len(tasks) {
 		return Change{}, phonebooth.Errorf(phonebooth.Exhausted, "queue_full",
-			"the queue has room for %d more tasks, and the batch has %d: max_queue_depth = %d; submit fewer, or try again when some have started",
+			"the queue has room for %d of the %d tasks of this batch: max_queue_depth = %d; submit fewer, or try again when some have started",
 			room, len(tasks), maxDepth).With("limit", strconv.Itoa(maxDepth))
 	}
 	var all Change
