@@ -1,7 +1,12 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -10,33 +15,29 @@ import (
 	"github.com/phonebooth-dev/phonebooth/client"
 )
 
-// await waits until a task that was just submitted has ended, telling a terminal for what, and ends as the task did.
+// await waits until a task that was just submitted has ended, telling where it stands, and ends as the task did.
 func (p *program) await(cmd *cobra.Command, s *submission, t v1.Task) error {
 	c, err := p.connect(cmd, longPatience)
 	if err != nil {
 		return err
 	}
-	log := &tail{client: c, task: t.ID, name: v1.LogRunner, out: cmd.OutOrStdout()}
-	w := &waiting{cmd: cmd, client: c, id: t.ID}
-	t, err = c.Wait(cmd.Context(), t.ID, func(now v1.Task) {
-		t = now
-		w.tell(now)
-		if s.follow {
-			log.seen(cmd, now)
-		}
-	})
+	held, release := p.interruptions(cmd, s.cancelOnInterrupt)
+	defer release()
+	w := &waiting{
+		cmd: cmd, client: c, id: t.ID, progress: newProgress(cmd, s.progress), interruption: held, cancelled: make(chan error, 1),
+	}
+	if s.follow {
+		w.log = printer(cmd, c, t.ID)
+	}
+	t, err = w.run(cmd.Context())
+	w.close()
 	switch {
-	case cmd.Context().Err() != nil:
+	case errors.Is(err, errLeft), cmd.Context().Err() != nil:
 		return &failure{status: exitInterrupted, err: fmt.Errorf("waiting no longer; %s goes on", w.id), next: []string{
 			"wait for it again: phonebooth task log --follow " + w.id, "cancel it: phonebooth task cancel " + w.id,
 		}}
 	case err != nil:
 		return &failure{status: exitCode(err), err: err, next: append(next(err), w.id+" goes on; see: phonebooth task get "+w.id)}
-	}
-	if s.follow {
-		if err := log.finish(cmd.Context()); err != nil {
-			return err
-		}
 	}
 	if *s.out == formatJSON {
 		if err := printJSON(cmd.OutOrStdout(), t); err != nil {
@@ -65,46 +66,138 @@ func endingOf(t v1.Task) error {
 	return f
 }
 
-// waiting tells a person at a terminal what a task waits for, once for each change.
+// errLeft says that a person does not want to wait any longer.
+var errLeft = errors.New("left")
+
+// waiting is the wait for one task: one loop in which everything comes together that is to be shown.
 type waiting struct {
-	cmd    *cobra.Command
-	client *client.Client
-	id     string
-	last   string
+	cmd          *cobra.Command
+	client       *client.Client
+	id           string
+	log          *logPrinter // nil: the log is not shown
+	progress     *progress
+	interruption *interruption
+	cancelled    chan error // the answer to a cancellation
+
+	asking    bool      // a question stands at the terminal
+	explained time.Time // when the reason was asked for last
+	reason    string    // why it waits
 }
 
-func (w *waiting) tell(t v1.Task) {
-	if !atTerminal(w.cmd.ErrOrStderr()) {
+// run returns the task as it ended.
+func (w *waiting) run(ctx context.Context) (t v1.Task, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	states, news := make(chan v1.Task), make(chan client.LogEvent)
+	ended := make(chan error, 1)
+	go func() { ended <- w.watch(ctx, &t, states, news) }()
+	for err == nil {
+		select {
+		case now := <-states:
+			w.show(ctx, now)
+		case e := <-news:
+			if e.Kind != v1.LogEnd {
+				w.progress.clear()
+			}
+			err = w.log.print(ctx, e)
+		case <-w.interruption.signals:
+			w.interrupted(ctx)
+		case answer := <-w.interruption.answers:
+			if w.answered(ctx, answer) {
+				err = errLeft
+			}
+		case err := <-w.cancelled:
+			if err != nil && phonebooth.CodeOf(err) != "task_ended" && ctx.Err() == nil {
+				say(w.cmd, "%s could not be cancelled: %s", w.id, inWords(err))
+			}
+		case err = <-ended:
+			stop()
+			return t, err
+		}
+	}
+	stop()
+	<-ended
+	return t, err
+}
+
+// close ends what stands at the terminal.
+func (w *waiting) close() {
+	w.progress.clear()
+	if w.log != nil {
+		w.log.close()
+	}
+	if w.asking {
+		_, _ = io.WriteString(w.cmd.ErrOrStderr(), "\n")
+	}
+}
+
+// watch hands over every state of the task, and its log if that is shown, until the task has ended and its log is complete.
+func (w *waiting) watch(ctx context.Context, final *v1.Task, states chan<- v1.Task, news chan<- client.LogEvent) (err error) {
+	seen := func(now v1.Task) {
+		select {
+		case states <- now:
+		case <-ctx.Done():
+		}
+	}
+	if w.log == nil {
+		*final, err = w.client.Wait(ctx, w.id, seen)
+		return err
+	}
+	looking, enough := context.WithCancel(ctx)
+	var looks sync.WaitGroup
+	looks.Go(func() { _, _ = w.client.Wait(looking, w.id, seen) }) // what is wrong with it shows below
+	defer looks.Wait()
+	defer enough()
+	for e, err := range w.client.FollowLog(ctx, w.id, client.LogQuery{All: true}) {
+		if err != nil {
+			return err
+		}
+		select {
+		case news <- e:
+		case <-ctx.Done():
+		}
+	}
+	*final, err = w.client.Task(ctx, w.id)
+	return err
+}
+
+// reasonAge is how old the reason may be that is shown.
+const reasonAge = 2 * time.Second
+
+// show tells where the task stands. While its log runs, that tells more.
+func (w *waiting) show(ctx context.Context, t v1.Task) {
+	status := phonebooth.Status(t.Status)
+	if w.progress.mode == progressNone || w.asking || status.Terminal() {
+		return
+	}
+	if w.log != nil && status == phonebooth.Dispatched && w.log.attempt > 0 && w.progress.mode == progressLive {
 		return
 	}
 	state := fmt.Sprintf("%s %s %d", standing(t), t.DeviceID, t.Attempt)
-	if state == w.last {
-		return
+	if status == phonebooth.Queued && (state != w.progress.state || time.Since(w.explained) > reasonAge) {
+		w.reason, w.explained = "It waits for a device: "+wanted(t.Constraints)+".", time.Now()
+		if e, err := w.client.Explain(ctx, w.id); err == nil && e.Status == t.Status && len(e.Sentences) > 0 {
+			w.reason = e.Sentences[0]
+		}
 	}
-	w.last = state
-	note(w.cmd, "%s: %s", t.ID, w.stage(t))
+	w.progress.show(state, t.ID+": "+w.stage(ctx, t))
 }
 
 // stage is where a task stands, in words.
-func (w *waiting) stage(t v1.Task) string {
+func (w *waiting) stage(ctx context.Context, t v1.Task) string {
+	if t.Status == string(phonebooth.Queued) {
+		return w.reason
+	}
 	device := t.DeviceID
-	if t.Status != string(phonebooth.Queued) {
-		if devices, err := w.client.Devices(w.cmd.Context()); err == nil { // else its id will do
-			device = deviceNames(devices)(t.DeviceID)
-		}
+	if devices, err := w.client.Devices(ctx); err == nil { // else its id will do
+		device = deviceNames(devices)(t.DeviceID)
 	}
 	attempt := fmt.Sprintf("attempt %d of %d", t.Attempt, t.MaxAttempts)
 	pending := ""
 	if t.CancelRequested {
 		pending = ", to be cancelled"
 	}
-	switch phonebooth.Status(t.Status) {
-	case phonebooth.Queued:
-		return "waits for a device: " + wanted(t.Constraints)
-	case phonebooth.Assigned:
+	if t.Status == string(phonebooth.Assigned) {
 		return "waits for the host of " + device + ", " + attempt + pending
-	case phonebooth.Dispatched:
-		return "runs on " + device + ", " + attempt + pending
 	}
-	return t.Status + ", " + attempt
+	return "runs on " + device + ", " + attempt + pending
 }

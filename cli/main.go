@@ -5,10 +5,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strings"
-	"syscall"
 
 	"charm.land/fang/v2"
 
@@ -78,16 +76,16 @@ func Main(opts Options) int {
 			return service.Main()
 		}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	p := &program{}
+	ctx, stop := p.signals.context(context.Background())
 	defer stop()
-	defer context.AfterFunc(ctx, stop)() // a second signal ends the process at once
 
 	opts, err := opts.withDefaults()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "phonebooth:", err)
 		return exitFailed
 	}
-	p := &program{opts: opts}
+	p.opts = opts
 	err = fang.Execute(ctx, p.root(), fang.WithVersion(p.opts.Version),
 		fang.WithErrorHandler(explain))
 	return exitCode(err)

@@ -126,11 +126,16 @@ func clean(text string) string {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
 			return ' '
-		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+		case steers(r):
 			return unicode.ReplacementChar
 		}
 		return r
 	}, text)
+}
+
+// steers reports whether r would steer a terminal or turn the text behind it around.
+func steers(r rune) bool {
+	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
 // short is clean text that fits into a column.

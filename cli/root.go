@@ -9,7 +9,8 @@ import (
 
 // program is one run of the program.
 type program struct {
-	opts Options
+	opts    Options
+	signals signals
 	access
 }
 
@@ -47,6 +48,7 @@ phonebooth device list`,
 	add(groupTasks, p.submit(), p.task(), p.workflow(), p.event())
 	add(groupPool, p.device(), p.host())
 	add(groupOperate, p.serve(), p.agent(), p.preset(), p.doctor(), p.login(), p.backup(), p.version())
+	p.completes(root)
 	return root
 }
 

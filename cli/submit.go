@@ -25,8 +25,10 @@ type submission struct {
 	labels                   map[string]string
 	priority, maxAttempts    int
 	timeout, queueTimeout    time.Duration
-	key                      string
+	key, file                string
 	wait, follow, dryRun     bool
+	cancelOnInterrupt        bool
+	progress                 progressMode
 	out                      *format
 }
 
@@ -34,16 +36,25 @@ func (p *program) submit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "submit", Short: "Submit a task: a goal, or a workflow, for some matching device", Args: takes(),
 		Long: "Submits a task and prints its id. With --wait it goes on until the task has ended, and the exit code says how: 0 done, " +
-			"1 failed, 3 cancelled. Ctrl-C while waiting leaves the task running and exits with 130.\n\n" +
+			"1 failed, 3 cancelled. Meanwhile a terminal shows where the task stands and why it waits; --follow also prints what its runner writes.\n\n" +
+			"Ctrl-C while waiting asks whether to cancel the task; a second one leaves it running and exits with 130, as the first one does " +
+			"where nobody can be asked. With --cancel-on-interrupt, as for CI, the task is cancelled without a question, and its end is waited for.\n\n" +
 			"A goal that begins with a hyphen is given as --goal=-x, a long one with --goal-file FILE or from standard input with --goal -, " +
 			"without the line break at its end.",
 		Example: `phonebooth submit --goal "open Settings and turn on dark mode" --wait
 phonebooth submit --runner adb-shell --goal "uptime" --follow
+phonebooth submit --goal "run the smoke test" --follow --cancel-on-interrupt --progress plain
 phonebooth submit --workflow dark-mode@2 --input app=Clock --tag pixel --wait`,
 	}
-	s := &submission{out: prints(cmd)}
+	s := &submission{out: prints(cmd), progress: progressAuto}
 	s.flags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return p.runSubmit(cmd, s) }
+	s.batchFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("file") {
+			return p.submitFile(cmd, s)
+		}
+		return p.runSubmit(cmd, s)
+	}
 	return p.asks(cmd)
 }
 
@@ -66,6 +77,10 @@ func (s *submission) flags(cmd *cobra.Command) {
 	f.StringVar(&s.key, "idempotency-key", "", "a second submission under the same key is the same task (default: a new key)")
 	f.BoolVar(&s.wait, "wait", false, "wait until the task has ended")
 	f.BoolVar(&s.follow, "follow", false, "wait, and print what the runner writes")
+	f.BoolVar(&s.cancelOnInterrupt, "cancel-on-interrupt", false, "Ctrl-C or SIGTERM while waiting cancels the task without asking, and waits for its end")
+	f.Var(&s.progress, "progress", "how to tell on standard error where a task stands that is waited for: auto (a live line at a terminal), plain (a line for each change), none")
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(
+		[]string{string(progressAuto), string(progressPlain), string(progressNone)}, cobra.ShellCompDirectiveNoFileComp)))
 	f.BoolVar(&s.dryRun, "dry-run", false, "submit nothing: check it, and say where it would start or what it would wait for")
 }
 
@@ -88,6 +103,8 @@ func (s *submission) request(cmd *cobra.Command) (v1.TaskRequest, error) {
 		return r, usage(cmd, "--follow prints the log where -o json prints the task: use --wait with -o json")
 	case s.dryRun && (s.wait || s.follow):
 		return r, usage(cmd, "--dry-run submits nothing that could be waited for: leave out --wait and --follow")
+	case s.cancelOnInterrupt && !s.wait && !s.follow:
+		return r, usage(cmd, "--cancel-on-interrupt is for a task that is waited for: add --wait or --follow")
 	case given("idempotency-key") && phonebooth.ValidIdempotencyKey(s.key) != nil:
 		return r, usage(cmd, "an idempotency key is 1 to %d printable characters without spaces", phonebooth.MaxKeyBytes)
 	case given("max-attempts") && s.maxAttempts < 1:

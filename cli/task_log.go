@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 	"github.com/phonebooth-dev/phonebooth/client"
 )
@@ -23,10 +25,14 @@ type logFlags struct {
 
 func (p *program) taskLog() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "log TASK", Short: "Print what the runner of a task wrote", Args: takes("TASK"),
+		Use: "log TASK", Short: "Print what the runner of a task wrote, also while it does", Args: takes("TASK"),
 		Long: "Prints what the runner of a task wrote, as it wrote it. Each attempt has logs of its own; without --attempt it is the newest " +
 			"one's. Beside what the runner wrote there are the commands that passed to the device, and the events that the runner told of, " +
-			"one JSON value a line. Of a very long log the middle is left out, and a line says so.",
+			"one JSON value a line. Of a very long log the middle is left out, and a line says so.\n\n" +
+			"With --follow it may start before the task does, and goes on over retries and restarts of the server until the task has ended and " +
+			"its log is complete; the exit code then says how: 0 done, 1 failed, 3 cancelled. Standard output has the runner's bytes and nothing else; " +
+			"which attempt they are of is told on standard error. With --attempt only that one is followed. Ctrl-C only stops to look. A terminal " +
+			"is given the colours of a log, but nothing else in it that would steer the terminal.",
 		Example: "phonebooth task log TASK --attempt 1\nphonebooth task log TASK --follow\nphonebooth task log TASK --name device\n" +
 			"phonebooth task log TASK --step login",
 	}
@@ -35,7 +41,7 @@ func (p *program) taskLog() *cobra.Command {
 	flags.IntVar(&l.attempt, "attempt", 0, "number of the attempt (default: the newest)")
 	flags.StringVar(&l.name, "name", v1.LogRunner, "which log: "+strings.Join(logNames, ", "))
 	flags.StringVar(&l.step, "step", "", "only what this step of a workflow that has ended wrote")
-	flags.BoolVarP(&l.follow, "follow", "f", false, "go on until the task has ended, through later attempts too")
+	flags.BoolVarP(&l.follow, "follow", "f", false, "go on until the task has ended, through later attempts too, and exit as it ended")
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("name", cobra.FixedCompletions(logNames, cobra.ShellCompDirectiveNoFileComp)))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := l.check(cmd); err != nil {
@@ -60,8 +66,6 @@ func (l logFlags) check(cmd *cobra.Command) error {
 	switch {
 	case l.attempt < 0 || l.attempt == 0 && changed("attempt"):
 		return usage(cmd, "attempts are numbered from 1")
-	case l.attempt > 0 && l.follow:
-		return usage(cmd, "--follow is for the newest attempt: leave out --attempt")
 	case !slices.Contains(logNames, l.name):
 		return usage(cmd, "there is no log %q; there are: %s", clean(l.name), strings.Join(logNames, ", "))
 	case l.step == "" && changed("step"):
@@ -74,8 +78,10 @@ func (l logFlags) check(cmd *cobra.Command) error {
 
 func (l logFlags) print(cmd *cobra.Command, c *client.Client, task string) error {
 	ctx := cmd.Context()
-	t := &tail{client: c, task: task, attempt: l.attempt, name: l.name, out: cmd.OutOrStdout()}
-	if l.step != "" {
+	out := printer(cmd, c, task)
+	defer out.close()
+	switch {
+	case l.step != "":
 		now, err := c.Task(ctx, task)
 		if err != nil {
 			return err
@@ -84,18 +90,26 @@ func (l logFlags) print(cmd *cobra.Command, c *client.Client, task string) error
 		if err != nil {
 			return err
 		}
-		t.attempt = now.Attempt
-		return t.copySection(ctx, step.LogOffset, step.LogBytes)
+		return c.CopySection(ctx, out.out, task, client.LogQuery{Attempt: now.Attempt, Offset: step.LogOffset}, step.LogBytes)
+	case !l.follow:
+		log, err := c.Log(ctx, task, l.attempt, l.name, 0)
+		if err != nil {
+			return err
+		}
+		defer log.Close()
+		_, err = io.Copy(out.out, log)
+		return err
 	}
-	if !l.follow {
-		return t.copy(ctx)
+	status, err := out.follow(ctx, client.LogQuery{Name: l.name, Attempt: l.attempt})
+	switch {
+	case ctx.Err() != nil:
+		return &failure{status: exitInterrupted} // Ctrl-C is how one stops to look
+	case err != nil || !phonebooth.Status(status).Terminal():
+		return err
 	}
-	_, err := c.Wait(ctx, task, func(now v1.Task) { t.seen(cmd, now) })
-	if ctx.Err() != nil {
-		return nil // Ctrl-C is how one stops to look
-	}
+	now, err := c.Task(ctx, task)
 	if err != nil {
 		return err
 	}
-	return t.finish(ctx)
+	return endingOf(now)
 }

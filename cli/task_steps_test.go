@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 )
 
@@ -50,31 +52,11 @@ func TestWhatStepsSayDoesNotSteerTheTerminal(t *testing.T) {
 	}
 }
 
-func TestC37_AStepsPartOfALongLog(t *testing.T) {
-	t.Parallel()
-	head := strings.Repeat("h", headBytes-4) + "HEAD"
-	gap := strings.Repeat("g", 1000)
-	l := &logs{text: map[int]string{1: head + gap + "tail and more"}, lost: map[int]int{1: len(head) + len(gap)}}
-	f, out := follow(t, l)
-	f.attempt = 1
-	for _, c := range []struct {
-		what      string
-		offset, n int64
-		want      string
-	}{
-		{"in the head", headBytes - 4, 2, "HE"},
-		{"up to the end of the head", headBytes - 4, 4, "HEAD"},
-		{"from the head into what was left out", headBytes - 2, 12, "AD\n[phonebooth: 10 bytes left out]\n"},
-		{"left out", headBytes + 5, 10, "\n[phonebooth: 10 bytes left out]\n"},
-		{"from what was left out into the tail", headBytes + 990, 14, "\n[phonebooth: 10 bytes left out]\ntail"},
-		{"all around it", headBytes - 1, 1005, "D\n[phonebooth: 1000 bytes left out]\ntail"},
-		{"in the tail", headBytes + 1005, 3, "and"},
-		{"longer than the log", headBytes + 1009, 99, "more"},
-		{"nothing", 7, 0, ""},
-	} {
-		out.Reset()
-		if err := f.copySection(t.Context(), c.offset, c.n); err != nil || out.String() != c.want {
-			t.Errorf("%s: %q, %v; want %q", c.what, out.String(), err, c.want)
-		}
-	}
+// verb is a verb whose output is thrown away.
+func verb(t *testing.T) *cobra.Command {
+	t.Helper()
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	cmd.SetErr(&bytes.Buffer{})
+	return cmd
 }

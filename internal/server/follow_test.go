@@ -248,6 +248,55 @@ func TestPlainTextIsFollowedByteByByte(t *testing.T) {
 	})
 }
 
+func TestC37_OfALongLogTheMiddleIsLeftOutForFollowersToo(t *testing.T) {
+	t.Parallel()
+	sys := servertest.Start(t, servertest.Options{}, "")
+	host := sys.Host(t, "h1", servertest.Phone("p1"))
+	task := sys.Submit(t, v1.TaskRequest{Goal: "x"})
+	a := host.ClaimOne(t)
+	const mib = 1 << 20
+	kept := func(i int64) string { return strings.Repeat(string(rune('a'+i)), mib) }
+	for i := range int64(20) {
+		_, err := host.AppendLog(t, a.LeaseID, i*mib, kept(i))
+		must(t, err)
+	}
+	host.MustReport(t, v1.ReportRequest{LeaseID: a.LeaseID, Outcome: "done"})
+	var whole strings.Builder
+	for i := range int64(20) {
+		switch {
+		case i == 8:
+			fmt.Fprintf(&whole, "<%d>", 4*mib)
+		case i < 8 || i > 11:
+			whole.WriteString(kept(i))
+		}
+	}
+	for range 2 {
+		listen(t, sys, task.ID, client.LogQuery{}).tells(t, "attempt 1", whole.String(), "closed 1: true", "done")
+	}
+	const head = 8 * mib
+	for _, c := range []struct {
+		what      string
+		offset, n int64
+		want      string
+	}{
+		{"in the head", head - 4, 2, "hh"},
+		{"up to the end of the head", head - 4, 4, "hhhh"},
+		{"from the head into what was left out", head - 2, 12, "hh" + client.LeftOut(10)},
+		{"left out", head + 5, 10, client.LeftOut(10)},
+		{"from what was left out into the tail", head + 4*mib - 10, 14, client.LeftOut(10) + "mmmm"},
+		{"all around it", head - 1, 4*mib + 5, "h" + client.LeftOut(4*mib) + "mmmm"},
+		{"from one segment into the next", 13*mib - 1, 3, "mnn"},
+		{"longer than the log", 20*mib - 3, 99, "ttt"},
+		{"nothing", 7, 0, ""},
+	} {
+		var out strings.Builder
+		err := sys.Client(t).CopySection(t.Context(), &out, task.ID, client.LogQuery{Attempt: 1, Offset: c.offset}, c.n)
+		if err != nil || out.String() != c.want {
+			t.Errorf("%s: %.200q, %v; want %q", c.what, out.String(), err, c.want)
+		}
+	}
+}
+
 // Not beside other tests: it counts goroutines.
 func TestAThousandFollowersLeaveNothingBehind(t *testing.T) {
 	sys := servertest.Start(t, servertest.Options{}, "")
