@@ -134,7 +134,8 @@ func (p Program) Command(w Work) (Command, error) {
 		return Command{}, err
 	}
 	f := filling{goal: w.Goal, serial: w.Serial, with: with, port: w.PortBase}
-	c := Command{Env: f.all(p.Env), Stop: p.Stop.WithDefaults()}
+	c := Command{Env: f.all(p.Env), Stop: p.Stop.WithDefaults(), With: maps.Clone(with)}
+	maps.DeleteFunc(c.With, func(_, value string) bool { return value == "" })
 	for i, arg := range p.Argv {
 		if p.leftOut(i, with) {
 			continue

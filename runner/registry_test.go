@@ -210,4 +210,7 @@ func TestAnEmptyInputIsOneThatWasLeftOut(t *testing.T) {
 	if err != nil || c.Argv[1] != "--as=screen" {
 		t.Errorf("%q, %v; want what stands for one that was left out", c.Argv, err)
 	}
+	if c.With["name"] != "screen" {
+		t.Errorf("the program is told of %q, want it told the same", c.With)
+	}
 }

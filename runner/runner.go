@@ -89,6 +89,10 @@ type Command struct {
 	Argv []string // the program, looked up in PATH when its name has no slash, and its arguments; no shell is involved
 	Env  []string // NAME=VALUE, on top of the contract's
 	Stop Ladder
+
+	// With is what the program is told of its inputs: those of the work, and what stands for those that were left out. Nil: as
+	// the work has them.
+	With map[string]string
 }
 
 // Ladder is how a program is asked to end: First to its process group, SIGTERM after Grace, SIGKILL after TermGrace. The

@@ -62,6 +62,14 @@ func (s *scripted) eventsOf(t *testing.T, h *held) (all []string) {
 	return all
 }
 
+func TestAProgramIsToldOfInputsThatHaveADefault(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1, agent.Options{})
+	a := h.by("told", "sim-1", "rest")
+	check(t, h.ended(t, a), "done", "")
+	h.logged(t, a, "rest! unset 1\n")
+}
+
 func TestTheCommandsThatPassedAreTheDevicesLog(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 1, agent.Options{Secrets: map[string]telemetry.Secret{"S": telemetry.NewSecret("hunter2-hunter2")}})

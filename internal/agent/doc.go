@@ -25,5 +25,19 @@
 //     up, and names its lease, so that the next life sends the rest (upload.go).
 //  5. The device is ready again when no process, no access and no cleaning of any lease is left on it (pool.go, clean.go).
 //
+// # Its rooms
+//
+// Packages below this one do one thing each, and know nothing of leases:
+//
+//   - minder owns one runner's processes, in a process of its own, and kills them at the deadline whatever the agent does;
+//   - journal and spool remember attempts and reports on the disk, as files of diskmap, which are replaced whole;
+//   - tail takes a program's events in as it writes them, and mask hides the host's secrets in all that is sent;
+//   - artifact finds the files that a program left, and refuses those that lead elsewhere.
+//
+// What is sent beside a report (sending.go) is three logs, each by an upload that reads its file as it grows (upload.go,
+// logfile.go), and the artifacts, by a courier that removes what has arrived (courier.go). Hooks (hook.go) are the host's own
+// programs that put a device in order when its bridge has done so; they are run under a minder as well, through an access of
+// their own, and a probe of a device in quarantine (probe.go) ends with the same cleaning.
+//
 // Everything that waits does so in a goroutine that Run waits for. Lease time is Options.Now and nothing else.
 package agent

@@ -94,6 +94,11 @@ func runners() (*runner.Registry, error) {
 	}
 	return g, errors.Join(
 		g.Register(pretend), g.Register(own("shell", "sh", "-c", `eval "$PHONEBOOTH_GOAL"`)),
+		g.Register(with(own("told", "sh", "-c", `printf '%s %s ' "$PHONEBOOTH_WITH_TO_DO" "${PHONEBOOTH_WITH_OPEN-unset}"; grep -c '"to-do": "rest!"' "$PHONEBOOTH_INPUT"`), func(r *runner.Registration) {
+			p := r.Runner.(runner.Program)
+			p.Inputs = map[string]runner.Value{"to-do": {Default: "{goal}!"}, "open": {}}
+			r.Runner = p
+		})),
 		g.Register(own("echo", "sh", "-c", `printf %s "$PHONEBOOTH_GOAL"`)), g.Register(own("missing", "no-such-program-here")),
 		g.Register(with(own("quiet", "sh", "-c", `eval "$PHONEBOOTH_GOAL"`), func(r *runner.Registration) { r.Limits.Silence = time.Second })),
 		g.Register(with(own("small", "sh", "-c", `eval "$PHONEBOOTH_GOAL"`), func(r *runner.Registration) {

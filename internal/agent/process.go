@@ -23,6 +23,9 @@ func (a *Agent) launch(l *lease, chosen runner.Registration) runner.Execute {
 		if err != nil {
 			return runner.Ended{Report: refused(err)}
 		}
+		if command.With != nil {
+			w.With = command.With
+		}
 		if chosen.ReadsLog {
 			l.sending.log.keep(runner.MaxReadLog)
 			defer l.sending.log.keep(0)

@@ -20,15 +20,15 @@ func TestC06_ARunnerThatFailsJustBeforeItsAgentIsKnownToBeDeadHasNotFailed(t *te
 		want     Cause
 		after    time.Duration
 	}{
-		"the agent is gone already":            {status: exited(1), gone: 0, want: AgentGone, after: 0},
-		"the agent goes within the time":       {status: exited(1), gone: hearsay - 1, want: AgentGone, after: hearsay - 1},
-		"it goes beside commands":              {status: exited(69), gone: hearsay - 1, commands: 7 * time.Millisecond, want: AgentGone, after: hearsay - 1},
-		"the agent goes later":                 {status: exited(1), gone: hearsay + 1, want: Exited, after: hearsay},
-		"the agent lives":                      {status: exited(1), gone: never, want: Exited, after: hearsay},
-		"the agent lives and renews":           {status: exited(1), gone: never, commands: time.Millisecond, want: Exited, after: hearsay},
-		"a success counts whatever follows":    {status: exited(0), gone: 0, want: Exited, after: 0},
-		"a runner that was stopped was":        {status: exited(1), gone: 0, stopped: true, want: Stopped, after: 0},
-		"one that a signal ended was killed":    {status: syscall.WaitStatus(syscall.SIGSEGV), gone: 0, want: Signaled, after: 0},
+		"the agent is gone already":          {status: exited(1), gone: 0, want: AgentGone, after: 0},
+		"the agent goes within the time":     {status: exited(1), gone: hearsay - 1, want: AgentGone, after: hearsay - 1},
+		"it goes beside commands":            {status: exited(69), gone: hearsay - 1, commands: 7 * time.Millisecond, want: AgentGone, after: hearsay - 1},
+		"the agent goes later":               {status: exited(1), gone: hearsay + 1, want: Exited, after: hearsay},
+		"the agent lives":                    {status: exited(1), gone: never, want: Exited, after: hearsay},
+		"the agent lives and renews":         {status: exited(1), gone: never, commands: time.Millisecond, want: Exited, after: hearsay},
+		"a success counts whatever follows":  {status: exited(0), gone: 0, want: Exited, after: 0},
+		"a runner that was stopped was":      {status: exited(1), gone: 0, stopped: true, want: Stopped, after: 0},
+		"one that a signal ended was killed": {status: syscall.WaitStatus(syscall.SIGSEGV), gone: 0, want: Signaled, after: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
