@@ -25,6 +25,12 @@ export function kindOf(artifact) {
   return '';
 }
 
+/** The order in which files are shown: the newest attempt's first, and of one attempt what there is to look at. */
+export function byLook(a, b) {
+  const rank = (x) => ({ image: 0, video: 0, audio: 1, text: 2 })[kindOf(x)] ?? 3;
+  return b.attempt - a.attempt || rank(a) - rank(b) || (a.name < b.name ? -1 : 1);
+}
+
 /** Where a file is. */
 export function hrefOf(task, artifact) {
   const name = artifact.name.split('/').map(encodeURIComponent).join('/');

@@ -6,7 +6,8 @@ import { Ansi, plainText } from './ansi.js';
 export const maxLines = 60000;
 const maxLine = 8000; // characters of one line that are kept
 
-/** @typedef {{runs: import('./ansi.js').Run[]|string, attempt: number, offset: number, mark?: string}} Line */
+/** @typedef {{runs: import('./ansi.js').Run[]|string, attempt: number, offset: number, number: number, mark?: string}} Line
+ * number: which line of its attempt's log, from 1; 0 for lines of ours */
 
 export class Lines {
   constructor(limit = maxLines) {
@@ -25,12 +26,13 @@ export class Lines {
     this.offset = 0; // of the line that is open
     this.next = 0; // of the next byte
     this.hasOpen = false;
+    this.count = 0; // of lines that ended
   }
 
   /** Adds a line of ours, between those of the log. */
   mark(text) {
     this.close();
-    this.list.push({ runs: text, attempt: this.attempt, offset: this.next, mark: text });
+    this.list.push({ runs: text, attempt: this.attempt, offset: this.next, number: 0, mark: text });
     this.trim();
   }
 
@@ -44,11 +46,11 @@ export class Lines {
     if (this.hasOpen) this.list.pop();
     this.hasOpen = false;
     for (const [i, runs] of ended.entries()) {
-      this.list.push({ runs: shortened(runs), attempt: this.attempt, offset: this.offset });
+      this.list.push({ runs: shortened(runs), attempt: this.attempt, offset: this.offset, number: ++this.count });
       this.offset = begins[i] ?? this.next;
     }
     if (this.ansi.open.length > 0) {
-      this.list.push({ runs: shortened(this.ansi.open), attempt: this.attempt, offset: this.offset });
+      this.list.push({ runs: shortened(this.ansi.open), attempt: this.attempt, offset: this.offset, number: this.count + 1 });
       this.hasOpen = true;
     }
     this.trim();
@@ -62,6 +64,7 @@ export class Lines {
   }
 
   close() {
+    if (this.hasOpen) this.count++;
     this.hasOpen = false;
     this.ansi = new Ansi();
   }

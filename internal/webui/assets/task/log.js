@@ -4,6 +4,7 @@
 import { h, perFrame } from '../dom.js';
 import { bytes, count } from '../format.js';
 import { icon } from '../icons.js';
+import { coloursOf } from './colours.js';
 import { Lines, pieces, textOf } from './lines.js';
 import { followLog } from './stream.js';
 
@@ -12,7 +13,7 @@ const overscan = 12;
 
 export class LogView {
   /**
-   * @param {{task: string, signal: AbortSignal, name: string, label: string, attempt: number, deviceOf: (attempt: number) => string, search?: string,
+   * @param {{task: string, signal: AbortSignal, name: string, label: string, attempt: number, deviceOf: (attempt: number) => string, several: () => boolean, search?: string,
    *   searched?: (text: string) => void, changed?: () => void}} how
    */
   constructor(how) {
@@ -47,6 +48,7 @@ export class LogView {
         },
       },
     });
+    this.turns = h('span', { class: 'row', hidden: true }, button('Previous match', '↑', () => this.next(-1)), button('Next match', '↓', () => this.next(1)));
     this.hitCount = h('span', { class: 'small muted nowrap', role: 'status' });
     this.followButton = h('button', { class: 'button small', type: 'button', on: { click: () => this.setFollowing(!this.following) } }, 'Follow');
     this.state = h('span', { class: 'small muted nowrap log-state', role: 'status' });
@@ -55,7 +57,7 @@ export class LogView {
     this.nothing = h('p', { class: 'log-empty', hidden: true });
     this.node = h('div', { class: 'log' },
       h('div', { class: 'log-bar' }, h('span', { class: 'log-search' }, icon('search'), this.searchBox), this.hitCount,
-        button('Previous match', '↑', () => this.next(-1)), button('Next match', '↓', () => this.next(1)),
+        this.turns,
         h('span', { class: 'grow' }), this.state, this.followButton,
         h('a', { class: 'button small', download: '', href: this.href(), title: 'The log as it was written' }, 'Raw')),
       h('div', { class: 'log-box' }, this.scroller, this.nothing));
@@ -79,7 +81,7 @@ export class LogView {
     if (kind === 'attempt') {
       if (this.lines.attempt !== m.attempt) {
         this.lines.begin(m.attempt);
-        if (!this.attempt && m.attempt > 0) this.lines.mark(`Attempt ${m.attempt}${this.deviceOf(m.attempt)}`);
+        if (!this.attempt && (m.attempt > 1 || this.several())) this.lines.mark(`Attempt ${m.attempt}${this.deviceOf(m.attempt)}`);
       }
     } else if (kind === 'log') {
       this.size += m.bytes.length;
@@ -142,25 +144,21 @@ export class LogView {
     const text = h('span', { class: 'log-text' });
     for (const p of pieces(line.runs, this.wanted)) text.append(this.pieceNode(p));
     return h('div', { class: ['log-line', i === this.hits[this.hit] && 'current'], style },
-      h('span', { class: 'log-number', style: { width: `${digits}ch` }, 'aria-hidden': 'true' }, i + 1 + this.lines.dropped), text);
+      h('span', { class: 'log-number', style: { width: `${digits}ch` }, 'aria-hidden': 'true' }, line.number), text);
   }
 
   pieceNode({ run, text, found }) {
     const styled = run.fg || run.bg || run.bold || run.dim || run.italic || run.underline || run.strike;
     if (!styled && !found) return document.createTextNode(text);
     const classes = [run.bold && 'b', run.dim && 'd', run.italic && 'i', run.underline && 'u', run.strike && 's'];
-    const style = {};
-    for (const [colour, prefix, property] of [[run.fg, 'fg-', 'color'], [run.bg, 'bg-', 'backgroundColor']]) {
-      if (!colour) continue;
-      if (colour.startsWith('#')) style[property] = colour;
-      else classes.push(prefix + colour);
-    }
-    return h(found ? 'mark' : 'span', { class: classes, style }, text);
+    const { style, names } = coloursOf(run);
+    return h(found ? 'mark' : 'span', { class: [...classes, ...names], style }, text);
   }
 
   // Finds the lines that hold what is searched; afresh: another text, so the first hit from the screen on is shown.
   find(afresh) {
     this.hits = this.lines.search(this.wanted);
+    this.turns.hidden = this.wanted === '';
     if (afresh) {
       const top = Math.floor(this.scroller.scrollTop / lineHeight);
       const from = this.hits.findIndex((i) => i >= top);

@@ -87,7 +87,7 @@ export function place(node, item, scale) {
   const width = Math.max(item.bar ? 3 : 1, scale.x(Math.min(item.end, scale.right)) - x);
   node.style.transform = `translateX(${x.toFixed(1)}px)`;
   node.style.width = `${width.toFixed(1)}px`;
-  const size = width < 14 ? 'tiny' : width < 44 ? 'small' : 'full';
+  const size = width < 14 ? 'tiny' : width < 72 ? 'small' : 'full';
   if (node.dataset.size !== size) node.dataset.size = size;
 }
 

@@ -99,7 +99,7 @@ class Submit {
           this.field('/constraints/host_id', 'host', 'On this host', choice([...hosts], f.host)))),
       h('fieldset', { class: 'body' }, h('legend', null, 'Limits and labels'),
         h('div', { class: 'submit-grid' },
-          this.field('/timeout_s', 'timeout', 'Time limit', text('30m'), 'of one attempt'), this.field('/queue_timeout_s', 'queueTimeout', 'Queue limit', text('none'), 'fails when still queued'),
+          this.field('/timeout_s', 'timeout', 'Time limit', text('30m'), 'of one attempt'), this.field('/queue_timeout_s', 'queueTimeout', 'Queue limit', text('none'), 'then it fails'),
           this.field('/max_attempts', 'attempts', 'Attempts', text('3'), 'at most'), this.field('/priority', 'priority', 'Priority', text('0'), '-10 to 10'),
           this.field('/labels', 'labels', 'Labels', text('team=qa, suite=nightly')))),
       h('footer', { class: 'submit-foot' }, this.button, h('span', { class: 'small muted' }, h('kbd', null, 'Ctrl'), ' ', h('kbd', null, 'Enter'))));
@@ -195,7 +195,7 @@ class Submit {
       this.forecast.show(await this.api.post('/v1/tasks/explain', request, { signal: AbortSignal.any([this.signal, stop.signal]) }));
     } catch (err) {
       if (stop.signal.aborted || this.signal.aborted) return;
-      this.forecast.fault(err.message);
+      this.forecast.fault(sentence(err.message));
       if (err.status === 422 || err.status === 404) this.showFaults(faultsOf(err), true);
     }
     this.forecast.busy(false);

@@ -3,7 +3,7 @@
 import { h, keyed, paced, replace } from '../dom.js';
 import { oneLine, plural, short } from '../format.js';
 import { setBadge, taskLook } from '../status.js';
-import { artifactNode } from '../task/artifacts.js';
+import { artifactNode, byLook } from '../task/artifacts.js';
 import { LogView } from '../task/log.js';
 import { askOf, attemptsOf, factsOf, over, resultOf, sentencesOf, stepsIn, stepsOf } from '../task/parts.js';
 
@@ -155,7 +155,7 @@ class TaskView {
     if (result) replace(this.result.body, resultOf(task.result));
     this.files.node.hidden = this.artifacts.length === 0;
     this.files.count.textContent = plural(this.artifacts.length, 'file');
-    keyed(this.fileList, this.artifacts, (a) => `${a.attempt} ${a.name} ${a.sha256}`, (a) => artifactNode(this.id, a, { signal: this.signal, several: this.attempts.length > 1 }));
+    keyed(this.fileList, [...this.artifacts].sort(byLook), (a) => `${a.attempt} ${a.name} ${a.sha256}`, (a) => artifactNode(this.id, a, { signal: this.signal, several: this.attempts.length > 1 }));
   }
 
   drawSteps() {
@@ -244,6 +244,7 @@ class TaskView {
     this.log = new LogView({
       task: this.id, attempt, name: this.tab, label: logs.find(([name]) => name === this.tab)[1], search: this.search,
       signal: AbortSignal.any([this.signal, this.logStop.signal]), searched: (text) => this.searched(text),
+      several: () => this.attempts.length > 1,
       deviceOf: (n) => {
         const a = this.attempts.find((x) => x.number === n);
         return a ? ` on ${this.names.device(a.device_id)}` : '';
