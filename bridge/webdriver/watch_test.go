@@ -32,8 +32,14 @@ func fake(t testing.TB) fakes {
 
 func (f fakes) say(t testing.TB, path, what string) {
 	t.Helper()
+	f.put(t, path, "#!/bin/sh\necho '"+what+"'\n")
+}
+
+// put makes a script the program at path.
+func (f fakes) put(t testing.TB, path, script string) {
+	t.Helper()
 	fresh := path + ".new" // one that is written to cannot be run
-	if err := os.WriteFile(fresh, []byte("#!/bin/sh\necho '"+what+"'\n"), 0o700); err != nil {
+	if err := os.WriteFile(fresh, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(fresh, path); err != nil {
@@ -80,13 +86,7 @@ func TestOneLookThatFailsLosesNoPhone(t *testing.T) {
 	t.Parallel()
 	f := fake(t)
 	once := filepath.Join(f.dir, "once")
-	script := "#!/bin/sh\nrm " + once + " 2>/dev/null && exit 1\necho Chromium 156.0.2\n"
-	if err := os.WriteFile(f.browser+".new", []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(f.browser+".new", f.browser); err != nil {
-		t.Fatal(err)
-	}
+	f.put(t, f.browser, "#!/bin/sh\nrm "+once+" 2>/dev/null && exit 1\necho Chromium 156.0.2\n")
 	b := f.bridge(t)
 	w := bridgetest.Watch(t, b)
 	is := func(condition phonebooth.Condition) {
