@@ -22,6 +22,7 @@ const (
 	Exhausted                    // over a number limit; later it may fit
 	Unavailable                  // cannot be answered now; repeat
 	MethodNotAllowed             // the path exists, the method does not
+	Gone                         // it was there, and was removed as it was to be
 )
 
 // Error is the one error type that crosses package borders. Code is stable and for programs; Message is for people, names

@@ -53,6 +53,7 @@ type Event struct {
 	HostID    HostID
 	Actor     string // who asked: "admin", "host:NAME", "scheduler", "sweep"
 	RequestID string
+	Labels    map[string]string // of the task: the event may outlive it
 	Detail    EventDetail
 }
 

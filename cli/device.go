@@ -57,7 +57,9 @@ func printDevices(cmd *cobra.Command, c *client.Client, out format, whole any, a
 }
 
 // deviceState says in one column whether a device takes tasks, and why not.
-func deviceState(d v1.Device) string {
+func deviceState(d v1.Device) string { return short(deviceStateWhole(d), 48) }
+
+func deviceStateWhole(d v1.Device) string {
 	state, reason := strings.TrimPrefix(d.Unavailable, "condition:"), ""
 	switch state {
 	case "":
@@ -72,5 +74,5 @@ func deviceState(d v1.Device) string {
 	if reason != "" {
 		state += ": " + reason
 	}
-	return short(state, 48)
+	return state
 }

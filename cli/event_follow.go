@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 	"github.com/phonebooth-dev/phonebooth/client"
 )
@@ -21,6 +22,8 @@ func (p *program) eventFollow() *cobra.Command {
 			"A stream that breaks is taken up where it broke, however long the server stays away.",
 		Example: `phonebooth event follow
 phonebooth event follow --after 0 --task TASK
+phonebooth event follow --since 1h --kind task.done,task.failed --label suite=nightly
+phonebooth event follow --kind 'device.*' --host rack-1
 phonebooth event follow -o json | jq .kind`,
 	}
 	out := prints(cmd)
@@ -30,9 +33,18 @@ phonebooth event follow -o json | jq .kind`,
 	flags.StringVar(&q.TaskID, "task", "", "of this task")
 	flags.StringVar(&q.DeviceID, "device", "", "of this device, by id or name")
 	flags.StringVar(&q.HostID, "host", "", "of this host, by id or name")
-	flags.StringVar(&q.Kind, "kind", "", "of this kind, such as task.done")
+	flags.StringSliceVar(&q.Kinds, "kind", nil, "of any of these kinds: task.done, or task.* for all of tasks")
+	flags.StringArrayVar(&q.Labels, "label", nil, "of a task with this label: KEY or KEY=VALUE; may be repeated")
+	since := flags.String("since", "", "begin with what happened then: RFC 3339, a day such as 2026-03-01, or how long ago: 90m, 36h, 7d")
 	flags.Lookup("after").DefValue = ""
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return p.followEvents(cmd, q, *out) }
+	cmd.MarkFlagsMutuallyExclusive("after", "since")
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kindForms(), cobra.ShellCompDirectiveNoFileComp)))
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		if q.Since, err = moment(cmd, "since", *since); err != nil {
+			return err
+		}
+		return p.followEvents(cmd, q, *out)
+	}
 	return p.asks(cmd)
 }
 
@@ -51,8 +63,15 @@ func (p *program) followEvents(cmd *cobra.Command, q client.EventQuery, out form
 	if q.HostID, err = hostID(ctx, cmd, c, q.HostID); err != nil {
 		return err
 	}
-	if _, err := c.Events(ctx, client.EventQuery{Limit: 1}); err != nil { // a server that is not there is told at once, not awaited
+	// A server that is not there, and what it does not understand, is told at once and not awaited.
+	first := q
+	first.Limit = 1
+	first.After = max(q.After, 0)
+	if _, err := c.Events(ctx, first); err != nil && phonebooth.CodeOf(err) != "position_pruned" {
 		return err
+	}
+	q.Pruned = func(oldest int64) {
+		say(cmd, "events were removed after their retention; the record goes on at position %d", oldest)
 	}
 	if c, err = p.connectWith(cmd, client.Options{Patience: endless, Transport: newOutages(cmd)}); err != nil {
 		return err
@@ -66,6 +85,18 @@ func (p *program) followEvents(cmd *cobra.Command, q client.EventQuery, out form
 		}
 	}
 	return nil
+}
+
+// kindForms are what --kind takes.
+func kindForms() (forms []string) {
+	for _, kind := range phonebooth.EventKinds() {
+		sort, _, _ := strings.Cut(string(kind), ".")
+		if all := sort + ".*"; !slices.Contains(forms, all) {
+			forms = append(forms, all)
+		}
+		forms = append(forms, string(kind))
+	}
+	return forms
 }
 
 // outages carries requests, one at a time, and tells a person once about each time that the server is away.

@@ -24,8 +24,18 @@ type EventQuery struct {
 	TaskID   string
 	DeviceID string
 	HostID   string
-	Kind     string // such as task.done
-	Limit    int    // of a page; 0: the server's default, 100
+	Kinds    []string  // any of these: task.done, or task.* for all of tasks
+	Labels   []string  // of the event's task: KEY or KEY=VALUE; all of them
+	Since    time.Time // with [OnlyNew] as After: begin with the first event then or later
+	Limit    int       // of a page; 0: the server's default, 100
+
+	// Of a page: the newest first, below the position Before, or from the newest when that is 0. After is not looked at.
+	Newest bool
+	Before int64
+
+	// Pruned is told by [Client.Follow] that events were removed after their retention before they were read, and that it
+	// goes on with the one at oldest. Without it Follow ends with the error position_pruned.
+	Pruned func(oldest int64)
 }
 
 // OnlyNew as EventQuery.After follows what is committed from now on.
@@ -36,17 +46,27 @@ func (q EventQuery) values() url.Values {
 	set(query, "task_id", q.TaskID)
 	set(query, "device_id", q.DeviceID)
 	set(query, "host_id", q.HostID)
-	set(query, "kind", q.Kind)
-	query.Set("after", strconv.FormatInt(q.After, 10))
+	set(query, "kind", strings.Join(q.Kinds, ","))
+	for _, term := range q.Labels {
+		query.Add("label", term)
+	}
+	if q.After == OnlyNew {
+		setTime(query, "since", q.Since)
+	}
+	if q.Newest {
+		query.Set("order", "newest")
+		query.Set("before", strconv.FormatInt(q.Before, 10))
+	} else {
+		query.Set("after", strconv.FormatInt(q.After, 10))
+	}
 	return query
 }
 
-// Events is a page of events, oldest first; the next one begins after its Next.
+// Events is a page of events, oldest first unless asked otherwise. A page may be short, or empty: the next one, behind its Next, is
+// there as long as it says More.
 func (c *Client) Events(ctx context.Context, q EventQuery) (list v1.EventList, err error) {
 	query := q.values()
-	if q.Limit != 0 {
-		query.Set("limit", strconv.Itoa(q.Limit))
-	}
+	setLimit(query, q.Limit)
 	err = c.do(ctx, request{method: http.MethodGet, path: []string{"v1", "events"}, query: query, safe: true}, &list)
 	return list, err
 }
@@ -107,38 +127,64 @@ func (f *follower) stream(ctx context.Context, yield func(v1.Event, error) bool)
 	defer watchdog.Stop()
 	lines := bufio.NewScanner(&watched{body, watchdog})
 	lines.Buffer(nil, 1<<20)
-	var id, data string
+	var id, kind, data string
 	for lines.Scan() {
 		name, value, _ := strings.Cut(lines.Text(), ":")
 		value = strings.TrimPrefix(value, " ")
 		switch {
 		case name == "id":
 			id = value
+		case name == "event":
+			kind = value
 		case name == "data":
 			data = value
 		case lines.Text() == "": // the end of a message
-			if more, err := f.message(id, data, yield); !more || err != nil {
+			if more, err := f.message(id, kind, data, yield); !more || err != nil {
 				return more, err
 			}
-			id, data = "", ""
+			id, kind, data = "", "", ""
 		}
 	}
 	return true, nil
 }
 
-// message takes in one message of the stream: an event, or only a position.
-func (f *follower) message(id, data string, yield func(v1.Event, error) bool) (more bool, err error) {
+// message takes in one message of the stream: an event, a notice, or only a position.
+func (f *follower) message(id, kind, data string, yield func(v1.Event, error) bool) (more bool, err error) {
 	if pos, err := strconv.ParseInt(id, 10, 64); err == nil {
 		f.query.After = pos
 	}
 	if data == "" {
 		return true, nil
 	}
+	switch kind {
+	case v1.NoticeDropped: // the stream ends, and is taken up behind the position
+		return true, nil
+	case v1.NoticePruned:
+		return f.pruned(data)
+	}
 	var event v1.Event
 	if err := json.Unmarshal([]byte(data), &event); err != nil {
-		return true, phonebooth.Errorf(phonebooth.Unavailable, Unreadable, "the event stream cannot be understood").Because(err)
+		return true, notUnderstood(err)
 	}
 	return yield(event, nil), nil
+}
+
+// pruned tells that events are gone.
+func (f *follower) pruned(data string) (more bool, err error) {
+	var notice v1.Notice
+	if err := json.Unmarshal([]byte(data), &notice); err != nil {
+		return true, notUnderstood(err)
+	}
+	if f.query.Pruned == nil {
+		return true, phonebooth.Errorf(phonebooth.Gone, notice.Code, "%s", notice.Message).
+			With("oldest", strconv.FormatInt(notice.Oldest, 10))
+	}
+	f.query.Pruned(notice.Oldest)
+	return true, nil
+}
+
+func notUnderstood(err error) *phonebooth.Error {
+	return phonebooth.Errorf(phonebooth.Unavailable, Unreadable, "the event stream cannot be understood").Because(err)
 }
 
 // watched puts off its watchdog with every byte.

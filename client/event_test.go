@@ -45,7 +45,7 @@ func TestFollowGoesOnWhereTheStreamBroke(t *testing.T) {
 		c := newClient(t, s, client.Options{})
 		began := time.Now()
 		var got []int64
-		for e, err := range c.Follow(t.Context(), client.EventQuery{After: client.OnlyNew, Kind: "task.done"}) {
+		for e, err := range c.Follow(t.Context(), client.EventQuery{After: client.OnlyNew, Kinds: []string{"task.done"}}) {
 			if err != nil {
 				t.Fatal(err)
 			}

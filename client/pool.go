@@ -9,13 +9,6 @@ import (
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 )
 
-// Devices lists the devices of the pool.
-func (c *Client) Devices(ctx context.Context) ([]v1.Device, error) {
-	var list v1.DeviceList
-	err := c.do(ctx, request{method: http.MethodGet, path: []string{"v1", "devices"}, safe: true}, &list)
-	return list.Devices, err
-}
-
 // Cordon keeps new tasks from a device; what runs on it goes on.
 func (c *Client) Cordon(ctx context.Context, id, reason string) (d v1.Device, err error) {
 	body, err := bodyOf(v1.HoldRequest{Reason: reason})

@@ -63,33 +63,6 @@ func validText(req v1.TaskRequest) error {
 	return nil
 }
 
-// TaskQuery chooses tasks. The zero value is the newest of all.
-type TaskQuery struct {
-	Status   []string          // any of these; empty: any
-	DeviceID string            // on it now or last
-	HostID   string            // on it now or last
-	Labels   map[string]string // all of them
-	Cursor   string            // Next of the page before
-	Limit    int               // of a page; 0: the server's default, 50
-}
-
-// Tasks is a page of tasks, newest submission first.
-func (c *Client) Tasks(ctx context.Context, q TaskQuery) (list v1.TaskList, err error) {
-	query := url.Values{}
-	set(query, "status", strings.Join(q.Status, ","))
-	set(query, "device_id", q.DeviceID)
-	set(query, "host_id", q.HostID)
-	set(query, "cursor", q.Cursor)
-	for key, value := range q.Labels {
-		query.Add("label", key+"="+value)
-	}
-	if q.Limit != 0 {
-		query.Set("limit", strconv.Itoa(q.Limit))
-	}
-	err = c.do(ctx, request{method: http.MethodGet, path: []string{"v1", "tasks"}, query: query, safe: true}, &list)
-	return list, err
-}
-
 // Task is the task as it is now.
 func (c *Client) Task(ctx context.Context, id string) (task v1.Task, err error) {
 	err = c.do(ctx, request{method: http.MethodGet, path: []string{"v1", "tasks", id}, safe: true}, &task)

@@ -32,6 +32,7 @@ var statuses = map[phonebooth.Kind]int{
 	phonebooth.Exhausted:        http.StatusTooManyRequests,
 	phonebooth.Unavailable:      http.StatusServiceUnavailable,
 	phonebooth.MethodNotAllowed: http.StatusMethodNotAllowed,
+	phonebooth.Gone:             http.StatusGone,
 }
 
 // StatusOf is the HTTP status of kind.

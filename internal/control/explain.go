@@ -170,7 +170,7 @@ func (c *Control) run(ctx context.Context, t phonebooth.Task, a phonebooth.Attem
 		at := t.CancelRequestedAt.UTC()
 		r.CancelRequested = &at
 	}
-	events, err := c.store.Events(ctx, store.EventFilter{TaskID: t.ID, Kind: phonebooth.TaskAssigned})
+	events, err := c.store.Events(ctx, store.EventFilter{TaskID: t.ID, Kinds: []phonebooth.EventKind{phonebooth.TaskAssigned}})
 	if err != nil {
 		return nil, err
 	}

@@ -14,9 +14,9 @@ func (c *Control) Task(ctx context.Context, id phonebooth.TaskID) (phonebooth.Ta
 }
 
 // Tasks lists tasks, newest submission first.
-func (c *Control) Tasks(ctx context.Context, filter store.TaskFilter) ([]phonebooth.Task, error) {
-	ts, err := c.store.Tasks(ctx, filter)
-	return ts, answer(err, nil)
+func (c *Control) Tasks(ctx context.Context, filter store.TaskFilter) (store.TaskPage, error) {
+	page, err := c.store.Tasks(ctx, filter)
+	return page, answer(err, nil)
 }
 
 // Attempts lists every attempt of a task, expired ones too (S7.4).

@@ -94,7 +94,7 @@ func TestALargeArtifactMayTakeItsTimeIfItsPiecesCome(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPut, uploadPath+anyDigest, &slow{from: l, pause: c.pause, left: 100})
 			r.ContentLength = 100
 			r.Header.Set("Authorization", "Bearer "+hostToken)
-			httpapi.New(f, auth.New(f, adminToken), f, httpapi.Options{}).ServeHTTP(l, r)
+			httpapi.New(f, auth.New(f, adminToken), httpapi.Options{}).ServeHTTP(l, r)
 			if l.Code != c.status || c.status < 300 && got != 100 || l.late(l.write) || !l.read.IsZero() {
 				t.Errorf("%s: %d %s after %d bytes, deadlines %v and %v", what, l.Code, l.Body, got, l.read, l.write)
 			}

@@ -1,7 +1,7 @@
 // Package httpapi offers the use cases of package control over HTTP, one file a resource. It is the only package that knows
 // the HTTP framework.
 //
-//	s := httpapi.New(control, tokens, store, httpapi.Options{Version: version})
+//	s := httpapi.New(control, tokens, httpapi.Options{Version: version})
 //	ln, err := httpapi.Listen("127.0.0.1:8420", httpapi.ListenOptions{})
 //	err = s.Serve(ctx, ln)
 //

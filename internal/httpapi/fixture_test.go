@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,10 +41,11 @@ type scripted struct {
 	by        []control.Caller
 	events    []phonebooth.Event
 	more      chan struct{}
+	pruned    int64 // events up to this position are gone
 
 	submit func() (phonebooth.Task, bool, error)
 	cancel func() (phonebooth.Task, error)
-	tasks  func(store.TaskFilter) ([]phonebooth.Task, error)
+	tasks  func(store.TaskFilter) (store.TaskPage, error)
 	log    func() (io.ReadCloser, error)
 	claim  func(ctx context.Context) ([]control.Claimed, error)
 	renew  func([]phonebooth.LeaseID) ([]lifecycle.Renewal, error)
@@ -76,7 +78,7 @@ func (f *scripted) Task(_ context.Context, id phonebooth.TaskID) (phonebooth.Tas
 	return phonebooth.Task{ID: id, Status: phonebooth.Queued}, nil
 }
 
-func (f *scripted) Tasks(_ context.Context, filter store.TaskFilter) ([]phonebooth.Task, error) {
+func (f *scripted) Tasks(_ context.Context, filter store.TaskFilter) (store.TaskPage, error) {
 	return f.tasks(filter)
 }
 
@@ -109,16 +111,58 @@ func (f *scripted) Inventory(_ context.Context, _ control.Caller, _ phonebooth.H
 	return f.invent(seen)
 }
 
-func (f *scripted) Events(_ context.Context, filter store.EventFilter) ([]phonebooth.Event, error) {
+func (f *scripted) EventPage(ctx context.Context, filter store.EventFilter) (store.EventPage, error) {
+	span, _ := f.EventSpan(ctx)
+	page := store.EventPage{Next: filter.After, Span: span}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var found []phonebooth.Event
 	for _, e := range f.events {
-		if e.Pos > filter.After && len(found) < filter.Limit {
+		if e.Pos > filter.After && filter.Match(e) {
+			if page.More = len(page.Events) == filter.Limit; page.More {
+				break
+			}
+			page.Events, page.Next = append(page.Events, e), e.Pos
+		}
+	}
+	return page, control.CheckPosition(filter.After, span)
+}
+
+func (f *scripted) EventSpan(context.Context) (store.EventSpan, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return store.EventSpan{Oldest: f.pruned + 1, Newest: f.pruned + int64(len(f.events))}, nil
+}
+
+func (f *scripted) EventSince(_ context.Context, at time.Time) (after int64, _ error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.events {
+		if e.At.Before(at) {
+			after = e.Pos
+		}
+	}
+	return after, nil
+}
+
+func (f *scripted) EventsBehind(_ context.Context, pos int64) (found []phonebooth.Event, _ error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.events {
+		if e.Pos > pos && len(found) < 256 {
 			found = append(found, e)
 		}
 	}
 	return found, nil
+}
+
+func (f *scripted) LookForEvents(context.Context) error { return nil }
+
+// prune removes the events up to a position.
+func (f *scripted) prune(pos int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.events = slices.Clone(f.events[pos-f.pruned:])
+	f.pruned = pos
 }
 
 func (f *scripted) EventsAfter(pos int64) <-chan struct{} {
@@ -136,16 +180,10 @@ func (f *scripted) EventsAfter(pos int64) <-chan struct{} {
 func (f *scripted) commit(e phonebooth.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e.Pos = int64(len(f.events) + 1)
+	e.Pos = f.pruned + int64(len(f.events)+1)
 	f.events = append(f.events, e)
 	close(f.more)
 	f.more = make(chan struct{})
-}
-
-func (f *scripted) Head(context.Context) (store.Head, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return store.Head{Pos: int64(len(f.events))}, nil
 }
 
 func (f *scripted) Policy() lifecycle.Policy { return lifecycle.NewPolicy(lifecycle.DefaultTTL) }
@@ -176,7 +214,7 @@ type rig struct {
 func newRig(t *testing.T, f *scripted) *rig {
 	t.Helper()
 	logged := &lines{}
-	api := httpapi.New(f, auth.New(f, adminToken), f, httpapi.Options{
+	api := httpapi.New(f, auth.New(f, adminToken), httpapi.Options{
 		Version: "1.2.3", Log: slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Heartbeat: 20 * time.Millisecond, Slow: time.Second,
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("phonebooth_queue_depth 0\n")) }),

@@ -39,7 +39,7 @@ type Tasks interface {
 	Submit(ctx context.Context, by control.Caller, spec phonebooth.TaskSpec, key, bodyHash string) (t phonebooth.Task, replayed bool, err error)
 	SubmitBatch(ctx context.Context, by control.Caller, specs []phonebooth.TaskSpec, key, bodyHash string) (ts []phonebooth.Task, replayed bool, err error)
 	Task(ctx context.Context, id phonebooth.TaskID) (phonebooth.Task, error)
-	Tasks(ctx context.Context, filter store.TaskFilter) ([]phonebooth.Task, error)
+	Tasks(ctx context.Context, filter store.TaskFilter) (store.TaskPage, error)
 	Attempts(ctx context.Context, id phonebooth.TaskID) ([]phonebooth.Attempt, error)
 	Cancel(ctx context.Context, by control.Caller, id phonebooth.TaskID) (phonebooth.Task, error)
 	Log(ctx context.Context, id phonebooth.TaskID, attempt int, name string, offset int64) (io.ReadCloser, error)
@@ -68,8 +68,12 @@ type Workflows interface {
 
 // Feed is the record of events.
 type Feed interface {
-	Events(ctx context.Context, filter store.EventFilter) ([]phonebooth.Event, error)
+	EventPage(ctx context.Context, filter store.EventFilter) (store.EventPage, error)
+	EventSpan(ctx context.Context) (store.EventSpan, error)
+	EventSince(ctx context.Context, at time.Time) (after int64, err error)
+	EventsBehind(ctx context.Context, pos int64) ([]phonebooth.Event, error)
 	EventsAfter(pos int64) <-chan struct{}
+	LookForEvents(ctx context.Context) error
 }
 
 // Agents are the use cases of Host Agents.
@@ -90,11 +94,6 @@ type Agents interface {
 type Tokens interface {
 	Authenticate(ctx context.Context, bearer string) (auth.Identity, error)
 	Enrollment(ctx context.Context, name string) (token string, expires time.Time, err error)
-}
-
-// Record knows the position of the newest event: [store.Store].
-type Record interface {
-	Head(ctx context.Context) (store.Head, error)
 }
 
 // Cookies know browsers that have signed in: [auth.SignIns].
@@ -124,7 +123,6 @@ type Options struct {
 type Server struct {
 	control Control
 	tokens  Tokens
-	record  Record
 	opts    Options
 	log     *slog.Logger
 
@@ -139,7 +137,7 @@ type Server struct {
 }
 
 // New makes the API over c.
-func New(c Control, tokens Tokens, record Record, opts Options) *Server {
+func New(c Control, tokens Tokens, opts Options) *Server {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
@@ -150,7 +148,7 @@ func New(c Control, tokens Tokens, record Record, opts Options) *Server {
 		opts.Slow = 10 * time.Second
 	}
 	s := &Server{
-		control: c, tokens: tokens, record: record, opts: opts, log: opts.Log,
+		control: c, tokens: tokens, opts: opts, log: opts.Log,
 		mux: http.NewServeMux(), stopping: make(chan struct{}), crossOrigin: http.NewCrossOriginProtection(),
 	}
 	s.api = newAPI(s.mux)

@@ -17,7 +17,7 @@ func TestOpenAPIIsTheCommittedOne(t *testing.T) {
 	t.Parallel()
 	const path = "../../api/openapi.yaml"
 	f := newScripted()
-	got, err := httpapi.New(f, auth.New(f, adminToken), f, httpapi.Options{}).OpenAPI()
+	got, err := httpapi.New(f, auth.New(f, adminToken), httpapi.Options{}).OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}

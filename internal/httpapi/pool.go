@@ -14,7 +14,7 @@ import (
 func (s *Server) registerDevices() {
 	add(s, call{
 		method: http.MethodGet, path: v1.PathDevices, id: "list-devices", tag: "pool", access: onlyAdmin,
-		summary: "List devices", description: "All of them, with what holds each and why it cannot take a task now.",
+		summary: "List devices", description: "With what holds each and why it cannot take a task now; the oldest registration first, a page at a time.",
 	}, s.listDevices)
 	add(s, call{
 		method: http.MethodPost, path: v1.PathDevices + "/{id}/cordon", id: "cordon-device", tag: "pool", access: onlyAdmin,
@@ -54,24 +54,7 @@ type cordonInput struct {
 	Body *v1.HoldRequest
 }
 
-type deviceListOutput struct{ Body v1.DeviceList }
-
 type deviceOutput struct{ Body v1.Device }
-
-func (s *Server) listDevices(ctx context.Context, _ *struct{}) (*deviceListOutput, error) {
-	pool, err := s.control.Pool(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := &deviceListOutput{Body: v1.DeviceList{Devices: []v1.Device{}}}
-	for _, d := range pool.Devices {
-		out.Body.Devices = append(out.Body.Devices, wireDevice(pool, d))
-	}
-	slices.SortFunc(out.Body.Devices, func(a, b v1.Device) int {
-		return cmp.Or(a.RegisteredAt.Compare(b.RegisteredAt), cmp.Compare(a.ID, b.ID))
-	})
-	return out, nil
-}
 
 func wireDevice(pool control.Pool, d phonebooth.Device) v1.Device {
 	var held *phonebooth.Reservation

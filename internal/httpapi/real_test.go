@@ -50,7 +50,7 @@ func newHouse(t *testing.T) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(httpapi.New(h.control, auth.New(h.store, token), h.store, httpapi.Options{}))
+	server := httptest.NewServer(httpapi.New(h.control, auth.New(h.store, token), httpapi.Options{}))
 	h.url = server.URL
 	h.admin = h.as(t, token)
 	ctx, stop := context.WithCancel(context.Background())
@@ -257,7 +257,7 @@ func TestC40_GoalsComeBackFromTheDatabaseUnharmed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := h.admin.Tasks(t.Context(), client.TaskQuery{Labels: map[string]string{"n": fmt.Sprint(i), "text": "📱 = \"x\""}})
+		list, err := h.admin.Tasks(t.Context(), client.TaskQuery{Labels: []string{"n=" + fmt.Sprint(i), "text=📱 = \"x\""}})
 		if err != nil || len(list.Tasks) != 1 || list.Tasks[0].Goal != goal || list.Tasks[0].ID != task.ID {
 			t.Errorf("%.40q: got %d tasks, %v", goal, len(list.Tasks), err)
 		}

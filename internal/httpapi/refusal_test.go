@@ -99,7 +99,7 @@ func TestBadAddresses(t *testing.T) {
 		{"GET", "/v1/tasks?cursor=%ff", 400, "malformed"},
 		{"GET", "/v1/tasks?cursor=%zz", 400, "malformed"},
 		{"GET", "/v1/tasks?cursor=" + secret, 422, "invalid"},
-		{"GET", "/v1/tasks?label=" + secret, 422, "invalid"},
+		{"GET", "/v1/tasks?label==" + secret, 422, "invalid"},
 		{"GET", "/v1/tasks?status=" + secret, 422, "invalid"},
 		{"GET", "/v1/tasks?limit=" + secret, 422, "invalid"},
 		{"GET", "/v1/tasks?limit=501", 422, "invalid"},

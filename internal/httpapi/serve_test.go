@@ -56,7 +56,7 @@ func serve(t *testing.T, f *scripted, opts httpapi.ListenOptions) (addr string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httpapi.New(f, auth.New(f, adminToken), f, httpapi.Options{})
+	s := httpapi.New(f, auth.New(f, adminToken), httpapi.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, ln) }()
@@ -152,7 +152,7 @@ func TestAParkedClaimHasNoReadDeadline(t *testing.T) {
 	t.Parallel()
 	f := newScripted()
 	f.claim = func(context.Context) ([]control.Claimed, error) { return nil, nil }
-	s := httpapi.New(f, auth.New(f, adminToken), f, httpapi.Options{})
+	s := httpapi.New(f, auth.New(f, adminToken), httpapi.Options{})
 	for name, body := range map[string]io.Reader{
 		"known length":   strings.NewReader(`{"incarnation":1,"claim_id":"12345678","max":1,"wait_ms":0}`),
 		"unknown length": io.MultiReader(strings.NewReader(`{"incarnation":1,"claim_id":"12345678","max":1,"wait_ms":0}`)),

@@ -3,21 +3,30 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
+	"github.com/phonebooth-dev/phonebooth/internal/control"
 	"github.com/phonebooth-dev/phonebooth/internal/store"
 )
 
-// streamPage is how many events a stream reads at once.
-const streamPage = 256
+const (
+	pieceBytes = 64 << 10    // of a stream are written at once
+	lookEvery  = time.Second // for the events of other replicas
+)
+
+// errSlow ends a stream whose reader was told that it is too slow.
+var errSlow = errors.New("the reader is too slow")
 
 // stream sends events behind after, as server-sent events, until the caller goes away, does not take them in time, or the
-// server stops. Filters are applied here: the position moves on over events that do not match, so that each is read once.
-func (s *Server) stream(ctx context.Context, w http.ResponseWriter, filter store.EventFilter, after int64) error {
+// server stops. Filters are applied here: the position moves on over events that do not match, so that each is read once, for
+// all streams that are at it.
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, filter store.EventFilter, after, oldest int64) error {
 	out := &eventWriter{w: w, c: http.NewResponseController(w), slow: s.opts.Slow}
 	_ = out.c.SetReadDeadline(time.Time{})
 	w.Header().Set("Content-Type", eventStream)
@@ -27,63 +36,89 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, filter store
 	}
 	beat := time.NewTicker(s.opts.Heartbeat)
 	defer beat.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	for {
 		more := s.control.EventsAfter(after)
-		events, err := s.control.Events(ctx, store.EventFilter{After: after, Limit: streamPage})
+		events, err := s.control.EventsBehind(ctx, after)
 		if err != nil {
 			return err // the caller comes again with its position
 		}
+		if len(events) > 0 {
+			oldest = max(oldest, events[0].Pos) // positions have no gaps but for what was removed
+		}
+		if after < oldest-1 {
+			out.notice(v1.NoticePruned, oldest-1, control.Pruned(after, oldest))
+			after = oldest - 1
+		}
 		for _, e := range events {
-			after = e.Pos
-			if matches(filter, e) {
-				out.event(e)
+			if after = e.Pos; filter.Match(e) {
+				if err := out.event(e); err != nil {
+					return err
+				}
 			}
 		}
 		if err := out.flush(); err != nil {
 			return err
 		}
-		if len(events) == streamPage {
-			continue
+		if len(events) > 0 {
+			continue // there may be more already
 		}
 		select {
 		case <-more:
+		case <-look.C:
+			err = s.control.LookForEvents(ctx)
 		case <-beat.C:
-			// The record is read again too: another replica's events do not wake us.
-			if err := out.comment(after, "heartbeat"); err != nil {
-				return err
-			}
+			err = out.comment(after, "heartbeat")
 		case <-s.stopping:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		if err != nil {
+			return err
+		}
 	}
 }
 
-func matches(f store.EventFilter, e phonebooth.Event) bool {
-	return (f.TaskID == "" || f.TaskID == e.TaskID) && (f.DeviceID == "" || f.DeviceID == e.DeviceID) &&
-		(f.HostID == "" || f.HostID == e.HostID) && (f.Kind == "" || f.Kind == e.Kind)
-}
-
-// eventWriter writes server-sent events. Nothing waits for a slow reader longer than slow.
+// eventWriter writes server-sent events. Nothing waits for a slow reader longer than slow: one that takes a piece in more than
+// half of that is told and dropped, one that does not take it is cut off.
 type eventWriter struct {
 	w       http.ResponseWriter
 	c       *http.ResponseController
 	slow    time.Duration
+	pos     int64 // of what is pending
 	pending []byte
 }
 
-// event adds an event to the next flush.
-func (o *eventWriter) event(e phonebooth.Event) {
+// event sends an event, with the next flush or now.
+func (o *eventWriter) event(e phonebooth.Event) error {
 	data, err := json.Marshal(v1.EventOf(e))
 	if err != nil {
 		panic(err) // an Event is plain data
 	}
+	o.pos = e.Pos
 	o.pending = fmt.Appendf(o.pending, "id: %d\nevent: %s\ndata: %s\n\n", e.Pos, e.Kind, data)
+	if len(o.pending) < pieceBytes {
+		return nil
+	}
+	return o.flush()
+}
+
+// notice adds a message about the stream itself to the next flush.
+func (o *eventWriter) notice(kind string, pos int64, about *phonebooth.Error) {
+	oldest, _ := strconv.ParseInt(about.Detail["oldest"], 10, 64)
+	data, err := json.Marshal(v1.Notice{Code: about.Code, Message: about.Message, Oldest: oldest})
+	if err != nil {
+		panic(err) // a Notice is plain data
+	}
+	o.pos = pos
+	o.pending = fmt.Appendf(o.pending, "id: %d\nevent: %s\ndata: %s\n\n", pos, kind, data)
 }
 
 // comment sends a comment that also tells the position, so that a reader goes on from there although nothing matched.
 func (o *eventWriter) comment(pos int64, text string) error {
+	o.pos = pos
 	o.pending = fmt.Appendf(o.pending, ": %s\nid: %d\n\n", text, pos)
 	return o.flush()
 }
@@ -92,6 +127,19 @@ func (o *eventWriter) flush() error {
 	if len(o.pending) == 0 {
 		return nil
 	}
+	began := time.Now()
+	if err := o.write(); err != nil {
+		return err
+	}
+	if time.Since(began) <= o.slow/2 {
+		return nil
+	}
+	o.notice(v1.NoticeDropped, o.pos, phonebooth.Errorf(phonebooth.Exhausted, "slow_reader",
+		"this stream is read too slowly and ends here; go on behind the last id"))
+	return errors.Join(errSlow, o.write())
+}
+
+func (o *eventWriter) write() error {
 	_ = o.c.SetWriteDeadline(time.Now().Add(o.slow))
 	_, err := o.w.Write(o.pending)
 	o.pending = o.pending[:0]

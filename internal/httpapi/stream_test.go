@@ -105,13 +105,13 @@ func TestAPageOfEvents(t *testing.T) {
 	t.Parallel()
 	f := newScripted()
 	r := newRig(t, f)
-	if a := r.ask(t, "GET", "/v1/events", ""); a.body != `{"events":[],"next":0}`+"\n" {
+	if a := r.ask(t, "GET", "/v1/events", ""); a.body != `{"events":[],"next":0,"more":false,"oldest":1}`+"\n" {
 		t.Errorf("got %s", a.body)
 	}
 	f.commit(phonebooth.Event{Kind: phonebooth.TaskSubmitted, TaskID: "task_1", Actor: "admin", RequestID: "r-1"})
 	f.commit(phonebooth.Event{Kind: phonebooth.TaskSubmitted, TaskID: "task_2"})
 	a := r.ask(t, "GET", "/v1/events?limit=1", "")
-	if !strings.Contains(a.body, `"actor":"admin","request_id":"r-1"`) || !strings.Contains(a.body, `"next":1}`) || strings.Contains(a.body, "task_2") {
+	if !strings.Contains(a.body, `"actor":"admin","request_id":"r-1"`) || !strings.Contains(a.body, `"next":1,"more":true,"oldest":1}`) || strings.Contains(a.body, "task_2") {
 		t.Errorf("got %s", a.body)
 	}
 	if a := r.ask(t, "GET", "/v1/events?after=1", ""); !strings.Contains(a.body, "task_2") || strings.Contains(a.body, "task_1") {

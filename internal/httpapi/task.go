@@ -3,19 +3,15 @@ package httpapi
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/phonebooth-dev/phonebooth"
 	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
-	"github.com/phonebooth-dev/phonebooth/internal/store"
 )
 
 func (s *Server) registerTasks() {
@@ -31,7 +27,9 @@ func (s *Server) registerTasks() {
 	}, s.submit)
 	add(s, call{
 		method: http.MethodGet, path: v1.PathTasks, id: "list-tasks", tag: "tasks", access: onlyAdmin,
-		summary: "List tasks", description: "Newest submission first, a page at a time.",
+		summary: "List tasks",
+		description: "Newest submission first, a page at a time. One call looks at a bounded number of tasks: a page may be short, or empty, " +
+			"and there are more as long as it has next.",
 	}, s.listTasks)
 	add(s, call{
 		method: http.MethodGet, path: v1.PathTasks + "/{id}", id: "read-task", tag: "tasks", access: onlyAdmin,
@@ -126,80 +124,6 @@ func hashOf[S phonebooth.TaskSpec | []phonebooth.TaskSpec](asked S) (string, err
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), nil
-}
-
-type listTasksInput struct {
-	Status   []string `query:"status" enum:"queued,assigned,dispatched,done,failed,cancelled" doc:"any of these, separated by commas"`
-	DeviceID string   `query:"device_id" doc:"on this device now or last"`
-	HostID   string   `query:"host_id" doc:"on this host now or last"`
-	Label    []string `query:"label,explode" maxItems:"32" doc:"KEY=VALUE; given several times, all must match"`
-	Cursor   string   `query:"cursor" maxLength:"64" doc:"next of the page before"`
-	Limit    int      `query:"limit" minimum:"1" maximum:"500" default:"50"`
-}
-
-type taskListOutput struct{ Body v1.TaskList }
-
-func (s *Server) listTasks(ctx context.Context, in *listTasksInput) (*taskListOutput, error) {
-	filter := store.TaskFilter{
-		DeviceID: phonebooth.DeviceID(in.DeviceID), HostID: phonebooth.HostID(in.HostID), Limit: in.Limit + 1,
-	}
-	for _, status := range in.Status {
-		filter.Status = append(filter.Status, phonebooth.Status(status))
-	}
-	var err error
-	if filter.Before, err = parseCursor(in.Cursor); err != nil {
-		return nil, err
-	}
-	if filter.Labels, err = parseLabels(in.Label); err != nil {
-		return nil, err
-	}
-	tasks, err := s.control.Tasks(ctx, filter)
-	if err != nil {
-		return nil, err
-	}
-	out := &taskListOutput{Body: v1.TaskList{Tasks: []v1.Task{}}}
-	if len(tasks) > in.Limit {
-		tasks = tasks[:in.Limit]
-		out.Body.Next = cursorOf(tasks[in.Limit-1].Seq)
-	}
-	for _, t := range tasks {
-		out.Body.Tasks = append(out.Body.Tasks, v1.TaskOf(t))
-	}
-	return out, nil
-}
-
-// cursorOf is the cursor of the page that begins below seq.
-func cursorOf(seq int64) string {
-	return base64.RawURLEncoding.EncodeToString([]byte("seq:" + strconv.FormatInt(seq, 10)))
-}
-
-func parseCursor(cursor string) (before int64, err error) {
-	if cursor == "" {
-		return 0, nil
-	}
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	digits, ok := strings.CutPrefix(string(text), "seq:")
-	before, parseErr := strconv.ParseInt(digits, 10, 64)
-	if err != nil || parseErr != nil || !ok || before < 1 {
-		return 0, phonebooth.Errorf(phonebooth.Invalid, "invalid", "the cursor is not one of ours; send next of the page before, as it is").
-			With("pointer", "cursor")
-	}
-	return before, nil
-}
-
-func parseLabels(pairs []string) (map[string]string, error) {
-	if len(pairs) == 0 {
-		return nil, nil
-	}
-	labels := map[string]string{}
-	for _, pair := range pairs {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || !phonebooth.ValidName(key) {
-			return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid", "a label is asked for as KEY=VALUE").With("pointer", "label")
-		}
-		labels[key] = value
-	}
-	return labels, nil
 }
 
 type taskInput struct {

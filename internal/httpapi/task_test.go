@@ -109,14 +109,16 @@ func TestCancelSaysWhetherItTookEffect(t *testing.T) {
 func TestTasksComeAPageAtATime(t *testing.T) {
 	t.Parallel()
 	f := newScripted()
-	f.tasks = func(filter store.TaskFilter) ([]phonebooth.Task, error) {
-		var page []phonebooth.Task
+	f.tasks = func(filter store.TaskFilter) (page store.TaskPage, _ error) {
 		from := int64(25)
 		if filter.Before > 0 {
 			from = filter.Before - 1
 		}
-		for seq := from; seq > 0 && len(page) < filter.Limit; seq-- {
-			page = append(page, phonebooth.Task{ID: phonebooth.TaskID(fmt.Sprintf("task_%d", seq)), Seq: seq})
+		for seq := from; seq > 0 && len(page.Tasks) < filter.Limit; seq-- {
+			page.Tasks = append(page.Tasks, phonebooth.Task{ID: phonebooth.TaskID(fmt.Sprintf("task_%d", seq)), Seq: seq})
+			if page.Next = seq; seq == 1 {
+				page.Next = 0
+			}
 		}
 		return page, nil
 	}
@@ -145,15 +147,18 @@ func TestTasksAreChosen(t *testing.T) {
 	t.Parallel()
 	f := newScripted()
 	var got store.TaskFilter
-	f.tasks = func(filter store.TaskFilter) ([]phonebooth.Task, error) {
+	f.tasks = func(filter store.TaskFilter) (store.TaskPage, error) {
 		got = filter
-		return nil, nil
+		return store.TaskPage{}, nil
 	}
 	r := newRig(t, f)
-	a := r.ask(t, "GET", "/v1/tasks?status=queued,done&device_id=d&host_id=h&label=a=b&label=c=d=e&limit=2", "")
+	a := r.ask(t, "GET", "/v1/tasks?status=queued,done&device_id=d&host_id=h&label=a=b&label=c=d=e&label=f&workflow=login@3&driver_type=ios,sim"+
+		"&created_since=2026-03-01T12:00:00Z&created_until=2026-03-02T12:00:00%2B01:00&text=dark+Mode&limit=2", "")
 	want := store.TaskFilter{
 		Status: []phonebooth.Status{phonebooth.Queued, phonebooth.Done}, DeviceID: "d", HostID: "h",
-		Labels: map[string]string{"a": "b", "c": "d=e"}, Limit: 3,
+		Labels:   []store.Label{{Name: "a", Value: "b"}, {Name: "c", Value: "d=e"}, {Name: "f", Any: true}},
+		Workflow: "login", WorkflowVersion: 3, DriverTypes: []string{"ios", "sim"}, Text: "dark Mode", Limit: 2,
+		Since: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 2, 11, 0, 0, 0, time.UTC),
 	}
 	if diff := cmp.Diff(want, got); diff != "" || a.body != "{\"tasks\":[]}\n" {
 		t.Errorf("got %s (-want +got): %s", a.body, diff)

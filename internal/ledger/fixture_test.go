@@ -279,9 +279,9 @@ func taskOf(t testing.TB, st store.Store, id phonebooth.TaskID) phonebooth.Task 
 
 func allTasks(t testing.TB, st store.Store) []phonebooth.Task {
 	t.Helper()
-	tasks, err := st.Tasks(t.Context(), store.TaskFilter{})
+	page, err := st.Tasks(t.Context(), store.TaskFilter{})
 	must(t, err)
-	return tasks
+	return page.Tasks
 }
 
 // eventually polls for what another program does.

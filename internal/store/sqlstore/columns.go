@@ -160,6 +160,7 @@ func eventColumns(e *phonebooth.Event) []column {
 		{"host_id", fixed, text(&e.HostID)},
 		{"actor", fixed, text(&e.Actor)},
 		{"request_id", fixed, text(&e.RequestID)},
+		{"labels", fixed, dict(&e.Labels)},
 		{"detail", fixed, jsonField[phonebooth.EventDetail]{&e.Detail, e.Detail == phonebooth.EventDetail{}}},
 	}
 }

@@ -13,6 +13,7 @@ import (
 //	EACH $1       the query whose rows are the strings of the list $1
 //	CLOCK         the database's own clock in microseconds
 //	LABELS(x)     the rows (key, value) of the JSON object in the text x
+//	FIND(x, $1)   where the first argument is found in x in small ASCII letters, from 1; 0 when it is not
 //	FOR UPDATE    lock the rows
 type dialect struct {
 	rules []rule
@@ -37,6 +38,7 @@ func newSQLite() *dialect {
 			{regexp.MustCompile(`EACH (\$\d+)`), `SELECT value FROM json_each($1)`},
 			{regexp.MustCompile(`CLOCK`), `0`},
 			{regexp.MustCompile(`LABELS\(`), `json_each(`},
+			{regexp.MustCompile(`FIND\((\w+\.\w+), `), `instr(lower($1), `},
 			{regexp.MustCompile(` FOR UPDATE`), ``},
 			{regexp.MustCompile(`\$(\d+)`), `?$1`},
 		},
@@ -60,6 +62,7 @@ func newPostgres() *dialect {
 			{regexp.MustCompile(`EACH (\$\d+)`), `SELECT unnest($1::text[])`},
 			{regexp.MustCompile(`CLOCK`), `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`},
 			{regexp.MustCompile(`LABELS\((\w+\.\w+)\)`), `json_each_text($1::json)`},
+			{regexp.MustCompile(`FIND\((\w+\.\w+), `), `strpos(lower($1 COLLATE "C"), `},
 		},
 		list: func(items []string) any { return items },
 	}
@@ -69,11 +72,15 @@ func (d *dialect) text(statement string) string {
 	if text, ok := d.texts.Load(statement); ok {
 		return text.(string)
 	}
-	text := statement
+	text := d.translate(statement)
+	d.texts.Store(statement, text)
+	return text
+}
+
+func (d *dialect) translate(text string) string {
 	for _, r := range d.rules {
 		text = r.mark.ReplaceAllString(text, r.with)
 	}
-	d.texts.Store(statement, text)
 	return text
 }
 

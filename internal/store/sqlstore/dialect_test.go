@@ -20,6 +20,7 @@ func TestDialects(t *testing.T) {
 			"x = ANY (ARRAY (SELECT unnest($1::text[]) UNION SELECT y FROM z WHERE z.q = ANY (ARRAY (SELECT unnest($2::text[])))))",
 		},
 		{"SELECT CLOCK", "SELECT 0", "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"},
+		{"FIND(t.goal, $3) > 0", "instr(lower(t.goal), ?3) > 0", `strpos(lower(t.goal COLLATE "C"), $3) > 0`},
 		{"FROM LABELS(t.labels) b", "FROM json_each(t.labels) b", "FROM json_each_text(t.labels::json) b"},
 	} {
 		for _, got := range []struct{ text, want string }{

@@ -26,7 +26,8 @@ func migrate(ctx context.Context, e engine) func(*sql.DB) error {
 		if _, ok := e.(*postgres); ok {
 			dialect = goose.DialectPostgres
 		}
-		provider, err := goose.NewProvider(dialect, db, files, goose.WithDisableGlobalRegistry(true))
+		provider, err := goose.NewProvider(dialect, db, files, goose.WithDisableGlobalRegistry(true),
+			goose.WithGoMigrations(goose.NewGoMigration(labelMigration, &goose.GoFunc{RunTx: labelTasks(e)}, nil)))
 		if err != nil {
 			return fmt.Errorf("prepare the migrations: %w", err)
 		}
@@ -45,5 +46,17 @@ func migrate(ctx context.Context, e engine) func(*sql.DB) error {
 			return fmt.Errorf("bring the tables up to date: %w", err)
 		}
 		return nil
+	}
+}
+
+// labelMigration gives the tasks of an older database their rows among the labels. How JSON is taken apart is not in the
+// common subset of SQL.
+const labelMigration = 5
+
+func labelTasks(e engine) func(context.Context, *sql.Tx) error {
+	return func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, e.words().translate(
+			"INSERT INTO task_labels (seq, name, value) SELECT t.seq, b.key, b.value FROM tasks t, LABELS(t.labels) b WHERE t.labels <> '{}'"))
+		return err
 	}
 }

@@ -61,6 +61,8 @@ func openPostgres(ctx context.Context, dsn string) (*postgres, error) {
 	return &postgres{pool: pool, dialect: newPostgres()}, nil
 }
 
+func (p *postgres) words() *dialect { return p.dialect }
+
 func (p *postgres) now(clock, newest int64) int64 {
 	if clock >= newest {
 		p.ahead.Store(0)

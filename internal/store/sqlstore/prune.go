@@ -26,6 +26,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (gone []
 				args: []any{ids}, row: ignore,
 			},
 			step{text: "DELETE FROM attempts WHERE task_id IN [EACH $1]", args: []any{ids}},
+			step{text: "DELETE FROM task_labels WHERE seq IN [SELECT t.seq FROM tasks t WHERE t.id IN [EACH $1]]", args: []any{ids}},
 			step{text: "DELETE FROM tasks WHERE id IN [EACH $1]", args: []any{ids}},
 			step{
 				// Positions grow with time, so the old events are the first ones.

@@ -3,16 +3,15 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/phonebooth-dev/phonebooth"
 	"github.com/phonebooth-dev/phonebooth/internal/store"
 )
 
-// selectTasks adds to a task when the lease of its live attempt expires.
-var selectTasks = "SELECT " + taskTable.list + ", COALESCE((SELECT l.expires_at FROM attempts l" +
-	" WHERE l.task_id = t.id AND l.state <> 'ended'), 0) FROM tasks t"
+// selectTask adds to a task when the lease of its live attempt expires.
+var selectTask = "SELECT " + taskTable.list + ", COALESCE((SELECT l.expires_at FROM attempts l" +
+	" WHERE l.task_id = t.id AND l.state <> 'ended'), 0)"
 
 func scanTask(read scanner) (phonebooth.Task, error) {
 	return taskTable.scan(read, func(t *phonebooth.Task) []any { return []any{at(&t.LeaseExpiresAt)} })
@@ -20,42 +19,7 @@ func scanTask(read scanner) (phonebooth.Task, error) {
 
 // Task is one task.
 func (s *Store) Task(ctx context.Context, id phonebooth.TaskID) (phonebooth.Task, error) {
-	return one(ctx, s.engine, scanTask, selectTasks+" WHERE t.id = $1", string(id))
-}
-
-// Tasks lists tasks, the newest submission first.
-func (s *Store) Tasks(ctx context.Context, filter store.TaskFilter) ([]phonebooth.Task, error) {
-	var w where
-	w.andStatus(filter.Status)
-	if filter.DeviceID != "" {
-		w.and("t.device_id = $?", string(filter.DeviceID))
-	}
-	if filter.HostID != "" {
-		w.and("t.host_id = $?", string(filter.HostID))
-	}
-	for _, name := range sortedKeys(filter.Labels) {
-		w.and("EXISTS (SELECT 1 FROM LABELS(t.labels) b WHERE b.key = $? AND b.value = $?)", name, filter.Labels[name])
-	}
-	if filter.Before > 0 {
-		w.and("t.seq < $?", filter.Before)
-	}
-	end := w.end("t.seq DESC", filter.Limit)
-	return all(ctx, s.engine, scanTask, selectTasks+end, w.args...)
-}
-
-// andStatus has the few tasks that have not ended found by what is indexed for them.
-func (w *where) andStatus(status []phonebooth.Status) {
-	if len(status) == 0 {
-		return
-	}
-	w.and("t.status IN [EACH $?]", idStrings(status))
-	inactive := func(s phonebooth.Status) bool { return !s.Active() }
-	switch {
-	case len(status) == 1 && status[0] == phonebooth.Queued:
-		w.and("t.status = 'queued'")
-	case !slices.ContainsFunc(status, inactive):
-		w.and("t.id IN [SELECT l.task_id FROM attempts l WHERE l.state <> 'ended']")
-	}
+	return one(ctx, s.engine, scanTask, selectTask+" FROM tasks t WHERE t.id = $1", string(id))
 }
 
 // Attempts lists a task's attempts by number.
@@ -141,11 +105,4 @@ func (w *where) end(order string, limit int) string {
 	return b.String()
 }
 
-func sortedKeys(m map[string]string) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func offset(arg int) string { return fmt.Sprintf(" OFFSET $%d", arg) }

@@ -112,6 +112,8 @@ func sqliteDSN(path string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + strings.ReplaceAll(q.Encode(), "+", "%20")
 }
 
+func (s *sqlite) words() *dialect { return s.dialect }
+
 func (s *sqlite) now(_, newest int64) int64 {
 	passed := (s.steady() - s.opened).Microseconds()
 	for {

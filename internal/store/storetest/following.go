@@ -135,7 +135,7 @@ func pruneBatches(t *testing.T, st store.Store) {
 	prune("t1")
 	prune()
 	same(t, "events after all batches", events(), []int64{13})
-	left := must[[]phonebooth.Task](t)(st.Tasks(t.Context(), store.TaskFilter{}))
+	left := must[store.TaskPage](t)(st.Tasks(t.Context(), store.TaskFilter{})).Tasks
 	if len(left) != 2 || left[0].ID != "t4" || left[1].ID != "t3" {
 		t.Errorf("left are %v, want t4, which is queued, and t3, which ended no earlier", left)
 	}

@@ -53,9 +53,11 @@ func readOnce(ctx context.Context, st store.Store) (r record, err error) {
 	if r.head, err = st.Head(ctx); err != nil {
 		return r, err
 	}
-	if r.tasks, err = st.Tasks(ctx, store.TaskFilter{}); err != nil {
+	page, err := st.Tasks(ctx, store.TaskFilter{})
+	if err != nil {
 		return r, err
 	}
+	r.tasks = page.Tasks
 	r.attempts = map[phonebooth.TaskID][]phonebooth.Attempt{}
 	for _, t := range r.tasks {
 		if r.attempts[t.ID], err = st.Attempts(ctx, t.ID); err != nil {

@@ -74,12 +74,12 @@ func tasksFiltered(t *testing.T, st store.Store) {
 		{"of a device", store.TaskFilter{DeviceID: "d1"}, []phonebooth.TaskID{"t1"}},
 		{"of a host", store.TaskFilter{HostID: "h1"}, []phonebooth.TaskID{"t1"}},
 		{"of another host", store.TaskFilter{HostID: "h2"}, nil},
-		{"with a label", store.TaskFilter{Labels: map[string]string{"team": "qa"}}, []phonebooth.TaskID{"t6", "t5"}},
-		{"with two labels", store.TaskFilter{Labels: map[string]string{"team": "qa", "n": "1"}}, []phonebooth.TaskID{"t6"}},
-		{"with a strange label", store.TaskFilter{Labels: map[string]string{"we'ird.\"key": "1"}}, []phonebooth.TaskID{"t5"}},
+		{"with a label", store.TaskFilter{Labels: []store.Label{{Name: "team", Value: "qa"}}}, []phonebooth.TaskID{"t6", "t5"}},
+		{"with two labels", store.TaskFilter{Labels: []store.Label{{Name: "team", Value: "qa"}, {Name: "n", Value: "1"}}}, []phonebooth.TaskID{"t6"}},
+		{"with a strange label", store.TaskFilter{Labels: []store.Label{{Name: "we'ird.\"key", Value: "1"}}}, []phonebooth.TaskID{"t5"}},
 	} {
 		var got []phonebooth.TaskID
-		for _, v := range must[[]phonebooth.Task](t)(st.Tasks(t.Context(), c.filter)) {
+		for _, v := range must[store.TaskPage](t)(st.Tasks(t.Context(), c.filter)).Tasks {
 			got = append(got, v.ID)
 		}
 		same(t, c.name, got, c.want)
@@ -94,7 +94,7 @@ func leaseExpiry(t *testing.T, st store.Store) {
 	check := func(want time.Time) {
 		t.Helper()
 		same(t, "one task", must[phonebooth.Task](t)(st.Task(t.Context(), "t1")).LeaseExpiresAt, want)
-		listed := must[[]phonebooth.Task](t)(st.Tasks(t.Context(), store.TaskFilter{Before: 2}))
+		listed := must[store.TaskPage](t)(st.Tasks(t.Context(), store.TaskFilter{Before: 2})).Tasks
 		same(t, "a listed task", listed[0].LeaseExpiresAt, want)
 	}
 	check(expires)
@@ -171,7 +171,7 @@ func eventsFiltered(t *testing.T, st store.Store) {
 		{"of a task", store.EventFilter{TaskID: "t1"}, []int64{1, 4}},
 		{"of a device", store.EventFilter{DeviceID: "d1"}, []int64{4}},
 		{"of a host", store.EventFilter{HostID: "h1"}, []int64{4, 5}},
-		{"of a kind", store.EventFilter{Kind: phonebooth.TaskSubmitted, After: 1}, []int64{2, 3}},
+		{"of a kind", store.EventFilter{Kinds: []phonebooth.EventKind{phonebooth.TaskSubmitted}, After: 1}, []int64{2, 3}},
 	} {
 		var got []int64
 		for _, e := range must[[]phonebooth.Event](t)(st.Events(t.Context(), c.filter)) {

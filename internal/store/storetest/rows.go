@@ -20,6 +20,7 @@ func rowsComeBack(t *testing.T, st store.Store) {
 		}},
 		Events: []phonebooth.Event{{
 			Kind: phonebooth.TaskFailed, TaskID: "t1", Attempt: 2, DeviceID: "d1", HostID: "h1", Actor: "host:rack", RequestID: "req",
+			Labels: map[string]string{"team": "qa", `we"ird.key`: "a b"},
 			Detail: phonebooth.EventDetail{
 				Status: phonebooth.Failed, Code: "c", Message: "<m>", Condition: phonebooth.Ready, Hold: phonebooth.NoHold, Reason: "r",
 				Name: "n", Version: 2, Strategy: "fifo_match", Outcome: phonebooth.OutcomeDone,
@@ -59,7 +60,7 @@ func compareAll(t *testing.T, st store.Store, want lifecycle.Change) {
 	ctx := t.Context()
 	same(t, "hosts", must[[]phonebooth.Host](t)(st.Hosts(ctx)), want.Hosts)
 	same(t, "devices", must[[]phonebooth.Device](t)(st.Devices(ctx)), want.Devices)
-	same(t, "tasks", must[[]phonebooth.Task](t)(st.Tasks(ctx, store.TaskFilter{})), want.Tasks)
+	same(t, "tasks", must[store.TaskPage](t)(st.Tasks(ctx, store.TaskFilter{})).Tasks, want.Tasks)
 	same(t, "attempts", must[[]phonebooth.Attempt](t)(st.Attempts(ctx, "t1")), want.Attempts)
 	same(t, "reservations", must[[]phonebooth.Reservation](t)(st.Reservations(ctx)), want.Reserve)
 	same(t, "workflows", must[[]phonebooth.Workflow](t)(st.Workflows(ctx)), want.Workflows)
