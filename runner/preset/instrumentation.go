@@ -58,13 +58,12 @@ func readInstrumentation(e runner.End) (phonebooth.Report, bool) {
 
 // judge says how the run went.
 func (s *instrumented) judge(exit int) phonebooth.Report {
-	broken, first := s.unhappy, ""
+	broken, first := s.unhappy, "one that is not listed"
 	for _, t := range s.tests {
 		if !t.broken() {
 			continue
 		}
-		broken++
-		if first == "" {
+		if broken++; broken == s.unhappy+1 {
 			first = t.title()
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"image"
 	"image/png"
 	"io"
@@ -99,6 +100,30 @@ func TestInstrumentationIsReadFromItsStreamNotFromItsExitCode(t *testing.T) {
 	}
 	if report, ok := r.Parse(runner.End{Place: place(t)}); !ok || report.Outcome != "failed" || !strings.Contains(report.Failure.Message, "not whole") {
 		t.Errorf("without the whole output: %v %+v, want failed", ok, report)
+	}
+}
+
+func TestC37_WhatIsKeptOfAStreamIsBounded(t *testing.T) {
+	t.Parallel()
+	r := shipped(t, "instrumentation").Runner
+	long := strings.Repeat(strings.Repeat("at x.y.Z\n", 100), 36) // a little less than a value may have
+	const tests = 1100
+	var stream strings.Builder
+	for i := range tests {
+		stream.WriteString(status("a.B", fmt.Sprintf("t%d", i), "INSTRUMENTATION_STATUS: stack="+long, "-2"))
+	}
+	for i := range 100_000 {
+		fmt.Fprintf(&stream, "INSTRUMENTATION_STATUS: k%d=v\n", i)
+	}
+	stream.WriteString("INSTRUMENTATION_CODE: -1\n")
+	p := place(t)
+	report, _ := r.Parse(runner.End{Place: p, Log: strings.NewReader(stream.String())})
+	if want := fmt.Sprintf("%d of %d tests failed, the first is a.B#t0", tests, tests); report.Failure.Message != want {
+		t.Errorf("the report says %q, want %q", report.Failure.Message, want)
+	}
+	info, err := os.Stat(filepath.Join(p.Artifacts, "junit.xml"))
+	if err != nil || info.Size() > 50<<20 {
+		t.Errorf("the JUnit report has %d bytes, %v; want those of the first tests alone", info.Size(), err)
 	}
 }
 

@@ -12,7 +12,9 @@ import (
 const (
 	maxLine  = 64 << 10 // of one line; the rest of a longer one is dropped
 	maxValue = 32 << 10 // of one value, over all its lines
+	maxKeys  = 64       // of the values that belong to one status; more are dropped
 	maxTests = 50_000   // that are listed; more are counted only
+	maxKept  = 32 << 20 // of what is listed; tests for which there is no room are counted only
 )
 
 // What a status code of the stream says of a test.
@@ -37,7 +39,8 @@ type test struct {
 // instrumented is what the raw stream of `am instrument -r` says.
 type instrumented struct {
 	tests    []test
-	unlisted int // further tests that passed or not, beyond maxTests
+	kept     int // bytes of tests
+	unlisted int // further tests that passed or not, for which there was no room
 	unhappy  int // of those, the ones that did not pass
 	planned  int // that the stream announced
 	ended    bool
@@ -48,13 +51,13 @@ type instrumented struct {
 
 	begun   bool // a line of the stream was seen
 	running *test
-	values  map[string]string
-	last    string // the key that further lines belong to
+	values  map[string]*strings.Builder
+	last    *strings.Builder // the value that further lines belong to, or nil
 }
 
 // readStream reads a stream with whatever stands between its lines.
 func readStream(r io.Reader) (*instrumented, error) {
-	s := &instrumented{values: map[string]string{}}
+	s := &instrumented{values: map[string]*strings.Builder{}}
 	lines := bufio.NewReaderSize(r, maxLine)
 	for {
 		line, err := lines.ReadSlice('\n')
@@ -86,31 +89,50 @@ func (s *instrumented) line(text string) {
 		if kind == "INSTRUMENTATION_RESULT" {
 			key = "result " + key
 		}
-		s.last, s.values[key] = key, value
+		s.set(key, value)
 	case "INSTRUMENTATION_STATUS_CODE":
-		s.begun, s.last = true, ""
+		s.begun, s.last = true, nil
 		if code, err := strconv.Atoi(rest); err == nil {
 			s.status(code)
 		}
 	case "INSTRUMENTATION_CODE":
-		s.begun, s.last = true, ""
+		s.begun, s.last = true, nil
 		code, err := strconv.Atoi(rest)
 		s.ended, s.code = err == nil, code
 		s.crash = s.crashed()
 	case "INSTRUMENTATION_FAILED":
-		s.begun, s.last, s.refusal = true, "", rest
+		s.begun, s.last, s.refusal = true, nil, rest
 	case "INSTRUMENTATION_ABORTED":
-		s.begun, s.last, s.aborted = true, "", true
+		s.begun, s.last, s.aborted = true, nil, true
 	default:
-		if value, more := s.values[s.last]; more && s.last != "" && len(value) < maxValue {
-			s.values[s.last] = value + "\n" + text
+		if s.last != nil && s.last.Len() < maxValue {
+			s.last.WriteString("\n" + text)
 		}
 	}
 }
 
+// set begins a value, which further lines may go on with.
+func (s *instrumented) set(key, value string) {
+	s.last = nil
+	if _, again := s.values[key]; !again && len(s.values) == maxKeys {
+		return
+	}
+	s.last = &strings.Builder{}
+	s.last.WriteString(value)
+	s.values[key] = s.last
+}
+
+// value is what was said under a key since the last status; "" when nothing was.
+func (s *instrumented) value(key string) string {
+	if b := s.values[key]; b != nil {
+		return b.String()
+	}
+	return ""
+}
+
 // crashed is what the end says of a process that did not get there by itself.
 func (s *instrumented) crashed() string {
-	short, long := s.values["result shortMsg"], s.values["result longMsg"]
+	short, long := s.value("result shortMsg"), s.value("result longMsg")
 	switch {
 	case short != "" && long != "":
 		return short + " " + long
@@ -122,10 +144,10 @@ func (s *instrumented) crashed() string {
 
 // status takes a bundle of values that ends with code.
 func (s *instrumented) status(code int) {
-	if n, err := strconv.Atoi(s.values["numtests"]); err == nil {
+	if n, err := strconv.Atoi(s.value("numtests")); err == nil {
 		s.planned = n
 	}
-	t := test{class: s.values["class"], name: s.values["test"], stack: s.values["stack"], code: code}
+	t := test{class: s.value("class"), name: s.value("test"), stack: s.value("stack"), code: code}
 	clear(s.values)
 	if t.name == "" && t.class == "" {
 		return // progress of another kind
@@ -149,8 +171,8 @@ func (s *instrumented) settle() {
 }
 
 func (s *instrumented) keep(t test) {
-	if len(s.tests) < maxTests {
-		s.tests = append(s.tests, t)
+	if size := len(t.class) + len(t.name) + len(t.stack); len(s.tests) < maxTests && s.kept+size <= maxKept {
+		s.tests, s.kept = append(s.tests, t), s.kept+size
 		return
 	}
 	s.unlisted++
