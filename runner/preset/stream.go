@@ -14,7 +14,7 @@ const (
 	maxValue = 32 << 10 // of one value, over all its lines
 	maxKeys  = 64       // of the values that belong to one status; more are dropped
 	maxTests = 50_000   // that are listed; more are counted only
-	maxKept  = 32 << 20 // of what is listed; tests for which there is no room are counted only
+	maxKept  = 16 << 20 // of what is listed; tests for which there is no room are counted only
 )
 
 // What a status code of the stream says of a test.
