@@ -65,7 +65,7 @@ func (m *limits) watch(ctx context.Context, stop func(error)) {
 			most := m.mostArtifacts()
 			switch size, crowded := artifact.Measure(m.dir); {
 			case crowded:
-				did, m.exceeded = runner.Excess, fmt.Sprintf("%d files and directories for artifacts", artifact.MaxEntries)
+				did, m.exceeded = runner.Excess, fmt.Sprintf("%d files and directories for artifacts, in none that is too deep for a name", artifact.MaxEntries)
 			case size > most:
 				did, m.exceeded = runner.Excess, fmt.Sprintf("%s for artifacts", artifact.Size(most))
 			}

@@ -32,6 +32,10 @@ const (
 	MaxBytes     = 4 << 30 // of all files, when the rules name no limit
 	MaxFiles     = 1000
 	MaxEntries   = 20_000 // that are looked at, directories and all
+
+	// maxPath is how long the path of a directory that is looked at may be: no name of a file in a longer one could be kept, and
+	// each look at one costs as much as it is deep.
+	maxPath = len(Dir) + 1 + blob.MaxNameBytes
 )
 
 // Rules say what is kept.
@@ -97,6 +101,7 @@ type collection struct {
 	names   map[string]bool
 	bytes   int64
 	entries int
+	deep    bool // a directory was not looked at, because its path is too long
 	refused []string
 	more    int // refused beyond those that are named
 }
@@ -117,7 +122,14 @@ func (c *collection) walk(dir string, named func(name string) (string, bool)) {
 	for _, entry := range c.list(dir) {
 		name := path.Join(dir, entry.Name())
 		if entry.IsDir() {
-			if dir != "." || name != Dir {
+			switch {
+			case dir == "." && name == Dir:
+			case len(name) > maxPath:
+				c.deep = true
+				if as, kept := named(name); kept {
+					c.refuse(as, fmt.Sprintf("its path is longer than %d bytes", blob.MaxNameBytes))
+				}
+			default:
 				c.walk(name, named)
 			}
 			continue
@@ -200,7 +212,7 @@ func Open(dir string, f File) (*os.File, error) {
 }
 
 // Measure is how large the files below Dir are, as far as that can be seen while a program writes them. crowded says that there
-// are more than can be looked at.
+// are more, or deeper ones, than can be looked at.
 func Measure(dir string) (bytes int64, crowded bool) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -217,7 +229,7 @@ func Measure(dir string) (bytes int64, crowded bool) {
 		}
 		return "", false
 	})
-	return bytes, c.entries > MaxEntries
+	return bytes, c.deep || c.entries > MaxEntries
 }
 
 // Size is n for people.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -166,6 +167,21 @@ func TestLimitsOfArtifacts(t *testing.T) {
 	files, refused = artifact.Collect(many, artifact.Rules{})
 	if len(files) != artifact.MaxFiles || len(refused) != 21 || refused[20] != "and 10 more files are not kept" {
 		t.Errorf("%d files, %d refused, want %d, and 20 by name and how many more", len(files), len(refused), artifact.MaxFiles)
+	}
+}
+
+func TestDirectoriesThatAreTooDeepAreNotLookedAt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	deep := path.Join("artifacts", strings.Repeat("d/", 400))
+	write(t, dir, path.Join(deep, "a"), "1")
+	write(t, dir, "artifacts/b", "1")
+	files, refused := artifact.Collect(dir, artifact.Rules{Keep: []string{"*.txt"}})
+	if diff := cmp.Diff([]string{"b"}, names(files)); diff != "" || len(refused) != 1 || !strings.Contains(refused[0], "its path is longer than 512 bytes") {
+		t.Errorf("refused %q (-want +got):\n%s", refused, diff)
+	}
+	if _, crowded := artifact.Measure(dir); !crowded {
+		t.Error("what is too deep to be measured is not said to be so")
 	}
 }
 
