@@ -37,6 +37,8 @@ type serverSettings struct {
 	LeaseTTL       time.Duration `yaml:"lease_ttl"`
 	MaxQueueDepth  int           `yaml:"max_queue_depth"`
 	Retention      time.Duration `yaml:"retention"`
+	OutputAge      time.Duration `yaml:"output_retention"`
+	OutputLimit    string        `yaml:"output_limit"`
 	Logs           logSettings   `yaml:",inline"`
 }
 
@@ -59,6 +61,9 @@ func (s *serverSettings) bind(f *pflag.FlagSet) {
 	f.DurationVar(&s.LeaseTTL, "lease-ttl", s.LeaseTTL, "after which silence a host has lost a device's lease")
 	f.IntVar(&s.MaxQueueDepth, "max-queue-depth", s.MaxQueueDepth, "queued tasks; a submission beyond is refused")
 	f.DurationVar(&s.Retention, "retention", s.Retention, "for how long ended tasks are kept")
+	f.DurationVar(&s.OutputAge, "output-retention", s.OutputAge, "for how long the logs and artifacts of ended tasks are kept (default: as long as the tasks)")
+	f.StringVar(&s.OutputLimit, "output-limit", s.OutputLimit, "how much all logs and artifacts may take, such as 50GiB, or none; beyond it those of the "+
+		"tasks that ended first are removed (default: half of the disk)")
 	s.Logs.bind(f)
 }
 
@@ -97,11 +102,15 @@ func (p *program) runServer(cmd *cobra.Command, s serverSettings) error {
 		"something else protects the connection"); err != nil {
 		return err
 	}
+	limit, err := byteLimit(s.OutputLimit)
+	if err != nil {
+		return usage(cmd, "--output-limit %w", err)
+	}
 	log := s.Logs.logger(cmd.ErrOrStderr())
 	srv, err := server.Open(cmd.Context(), server.Config{
 		Data: s.Data, Database: s.Database, Listen: s.Listen, Insecure: s.Insecure, TLSCert: s.TLSCert, TLSKey: s.TLSKey,
 		AdminToken: s.AdminTokenFile, Strategies: p.opts.Strategies, Strategy: s.Strategy, LeaseTTL: s.LeaseTTL,
-		MaxQueueDepth: s.MaxQueueDepth, Retention: s.Retention, Version: p.opts.Version, Log: log,
+		MaxQueueDepth: s.MaxQueueDepth, Retention: s.Retention, OutputAge: s.OutputAge, OutputBytes: limit, Version: p.opts.Version, Log: log,
 	})
 	switch {
 	case cmd.Context().Err() != nil && err != nil: // it was asked to stop before it had started
@@ -130,6 +139,8 @@ func (s serverSettings) check(cmd *cobra.Command) error {
 		return usage(cmd, "the queue's depth must be at least 1")
 	case s.Retention < time.Minute:
 		return usage(cmd, "the retention must be a minute at least")
+	case s.OutputAge < 0 || s.OutputAge > 0 && s.OutputAge < time.Hour:
+		return usage(cmd, "the retention of logs and artifacts must be an hour at least")
 	case s.LeaseTTL <= 0:
 		return usage(cmd, "the lease's time must be more than nothing; %v is the default", lifecycle.DefaultTTL)
 	case (s.TLSCert == "") != (s.TLSKey == ""):

@@ -181,6 +181,9 @@ func (s *Store) keep(ctx context.Context, key string, a Artifact, temporary stri
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := s.refuseExpired(key); err != nil {
+		return err
+	}
 	if _, err := s.admits(key, a); err != nil { // others came while this one was on its way
 		return err
 	}

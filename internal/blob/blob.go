@@ -153,6 +153,9 @@ func (s *Store) Append(ctx context.Context, key string, offset int64, p []byte) 
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
+	if err := s.refuseExpired(key); err != nil {
+		return 0, err
+	}
 	l, err := s.load(key)
 	if err != nil {
 		return 0, fmt.Errorf("append to log %s: %w", key, err)

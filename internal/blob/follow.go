@@ -111,6 +111,9 @@ func (s *Store) note(key, name string, content func(log) ([]byte, error)) error 
 	}
 	mu.Lock()
 	defer mu.Unlock()
+	if err := s.refuseExpired(key); err != nil {
+		return err
+	}
 	var text []byte
 	if content != nil {
 		l, err := s.load(key)

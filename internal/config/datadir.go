@@ -101,6 +101,15 @@ func (l *Lock) Release() error {
 	return errors.Join(unix.Flock(int(l.file.Fd()), unix.LOCK_UN), l.file.Close())
 }
 
+// TotalSpace is how large the file system is that dir is on.
+func TotalSpace(dir string) (int64, error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return 0, fmt.Errorf("size of the file system of %s: %w", dir, err)
+	}
+	return int64(fs.Blocks) * int64(fs.Bsize), nil
+}
+
 // FreeSpace is the number of bytes that this process, not being root, could still
 // write to the file system that dir is on.
 func FreeSpace(dir string) (int64, error) {

@@ -117,6 +117,9 @@ func TestAPlaceThatIsNoDirectoryCannotBeLocked(t *testing.T) {
 func TestFreeSpace(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	if total, err := config.TotalSpace(dir); err != nil || total <= 0 {
+		t.Errorf("TotalSpace = %d, %v, want some", total, err)
+	}
 	if free, err := config.FreeSpace(dir); err != nil || free <= 0 {
 		t.Errorf("FreeSpace = %d, %v, want some", free, err)
 	}

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,6 +58,9 @@ func (c *Control) Artifacts(ctx context.Context, id phonebooth.TaskID, attempt i
 			found = append(found, Artifact{Attempt: number, Artifact: f})
 		}
 	}
+	if err := c.artifactsExpired(id); err != nil {
+		return nil, err
+	}
 	return found, nil
 }
 
@@ -70,6 +74,9 @@ func (c *Control) Artifact(ctx context.Context, id phonebooth.TaskID, attempt in
 		return nil, err
 	}
 	f, err := c.blobs.Artifact(artifactsKey(phonebooth.AttemptKey{TaskID: id, Number: attempt}), name)
+	if errors.Is(err, blob.ErrNoArtifact) {
+		err = cmp.Or(c.artifactsExpired(id), err)
+	}
 	return f, answerBlob(err)
 }
 
@@ -114,6 +121,9 @@ func answerBlob(err error) error {
 		return phonebooth.Errorf(phonebooth.Invalid, "invalid", "the body does not have this SHA-256; send it again").With("pointer", "sha256")
 	case errors.Is(err, blob.ErrShort), errors.Is(err, io.ErrUnexpectedEOF):
 		return phonebooth.Errorf(phonebooth.Malformed, "malformed", "the body broke off").Because(err)
+	case errors.Is(err, blob.ErrExpired):
+		return phonebooth.Errorf(phonebooth.Conflict, "lease_lost", "the attempt ended too long ago; its log and its artifacts were removed").
+			With("reason", "ended")
 	case errors.Is(err, blob.ErrNoArtifact):
 		return phonebooth.Errorf(phonebooth.NotFound, "artifact_unknown", "the attempt left no such artifact; list the task's artifacts to see what there is")
 	case errors.Is(err, blob.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

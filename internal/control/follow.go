@@ -74,6 +74,9 @@ func (c *Control) FollowLog(ctx context.Context, id phonebooth.TaskID, r LogRequ
 	if err == nil && !f.possible() {
 		err = hasAttempt(f.row, max(f.at.Attempt, r.Only))
 	}
+	if err == nil {
+		err = c.logExpired(id)
+	}
 	if err != nil {
 		f.Close()
 		return nil, err

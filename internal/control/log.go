@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -89,6 +90,9 @@ func (c *Control) Log(ctx context.Context, id phonebooth.TaskID, attempt int, na
 	r, err := c.blobs.ReadFrom(LogKey(phonebooth.AttemptKey{TaskID: id, Number: attempt}, name), offset)
 	if err != nil {
 		return nil, answerBlob(err)
+	}
+	if err := c.logExpired(id); err != nil {
+		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }

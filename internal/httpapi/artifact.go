@@ -21,14 +21,14 @@ func (s *Server) registerArtifacts() {
 		method: http.MethodGet, path: v1.PathTasks + "/{id}/artifacts", id: "list-artifacts", tag: "tasks", access: onlyAdmin,
 		summary:     "List the files that a task's attempts left",
 		description: "By attempt and name: of every attempt, or of one. A file is in the list once it has arrived whole.",
-		codes:       []string{"task_unknown", "attempt_unknown"},
+		codes:       []string{"task_unknown", "attempt_unknown", "artifacts_expired"},
 	}, s.listArtifacts)
 	add(s, call{
 		method: http.MethodGet, path: v1.PathTasks + "/{id}/artifacts/{attempt}/{name...}", id: "read-artifact", tag: "tasks", access: onlyAdmin,
 		summary: "Read a file that an attempt left",
 		description: "Always as something to save, never to be shown in place. Parts can be asked for with Range; the ETag is the SHA-256 of the " +
 			"whole. The name may hold '/'.",
-		codes: []string{"task_unknown", "attempt_unknown", "artifact_unknown"},
+		codes: []string{"task_unknown", "attempt_unknown", "artifact_unknown", "artifacts_expired"},
 		responses: map[string]*huma.Response{
 			"200": {Description: "The file's bytes", Content: binary()},
 			"206": {Description: "The part that was asked for", Content: binary()},

@@ -28,7 +28,7 @@ func (s *Server) registerLog() {
 			"whole; `end`, that nothing more will come. A comment comes every 15 seconds. The id of each is ATTEMPT:OFFSET, where to go on: " +
 			"Last-Event-ID takes a stream up there, and 1:0 begins with the first attempt. Without follow=true they tell what is there now. " +
 			"A reader that does not take what is sent to it is dropped.",
-		codes: []string{"task_unknown", "attempt_unknown"},
+		codes: []string{"task_unknown", "attempt_unknown", "log_expired"},
 		responses: map[string]*huma.Response{"200": {
 			Description: "The log's bytes", Content: map[string]*huma.MediaType{
 				"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}},

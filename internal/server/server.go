@@ -33,6 +33,7 @@ import (
 	"github.com/phonebooth-dev/phonebooth/internal/leader"
 	"github.com/phonebooth-dev/phonebooth/internal/ledger"
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
+	"github.com/phonebooth-dev/phonebooth/internal/retention"
 	"github.com/phonebooth-dev/phonebooth/internal/scheduler"
 	"github.com/phonebooth-dev/phonebooth/internal/store"
 	"github.com/phonebooth-dev/phonebooth/internal/store/sqlstore"
@@ -57,7 +58,9 @@ type Config struct {
 
 	LeaseTTL      time.Duration // 0: 30 s
 	MaxQueueDepth int           // 0: 1,000,000
-	Retention     time.Duration // 0: 30 days
+	Retention     time.Duration // of ended tasks; 0: 30 days
+	OutputAge     time.Duration // of their logs and artifacts; 0: as long as the tasks
+	OutputBytes   int64         // of all logs and artifacts together; 0: half of the disk, -1: no limit
 	Version       string
 	Log           *slog.Logger
 
@@ -82,6 +85,7 @@ type Server struct {
 	stood     func()        // it is known whether this replica leads
 	standing  chan struct{} // closed by stood
 	sweep     *sweep.Sweep
+	retention *retention.Retention
 	logs      *blob.Store
 	api       *httpapi.Server
 	listener  net.Listener
@@ -179,12 +183,27 @@ func (s *Server) assemble(policy lifecycle.Policy, strat strategy.Strategy) {
 	s.sweep = sweep.New(s.store, s.ledger, s.logs, policy, sweep.Options{
 		Retention: s.cfg.Retention, ObserveLost: metrics.LeaseLost, Log: s.cfg.Log,
 	})
+	s.retention = retention.New(s.store, s.logs, retention.Options{
+		Age: s.cfg.OutputAge, Bytes: s.outputLimit(), Tasks: s.cfg.Retention, Log: s.cfg.Log,
+	})
 	metrics.WatchQueue(func() (int, time.Duration) { return s.scheduler.QueueDepth(), s.scheduler.OldestQueued(time.Now()) })
 	tokens := auth.New(s.store, s.token)
 	signIns := tokens.SignIns()
 	s.api = httpapi.New(s.control, tokens, httpapi.Options{
 		Version: s.cfg.Version, Metrics: metrics.Handler(), Log: s.cfg.Log, Cookies: signIns, Pages: webui.New(signIns),
 	})
+}
+
+// outputLimit is how much logs and artifacts may take together; 0: there is no limit.
+func (s *Server) outputLimit() int64 {
+	if s.cfg.OutputBytes != 0 {
+		return max(s.cfg.OutputBytes, 0)
+	}
+	total, err := config.TotalSpace(s.cfg.Data)
+	if err != nil {
+		return 0
+	}
+	return total / 2
 }
 
 // spareBytes must stay free on the disk: below it submissions are refused, so that reports still find room.
@@ -230,6 +249,9 @@ func (s *Server) Run(ctx context.Context) error {
 		g.Go(func() error { return s.follower.Run(inner) })
 	}
 	g.Go(func() error { return s.schedule(inner) })
+	if !s.cfg.NoSweep {
+		g.Go(func() error { return s.retention.Run(inner) })
+	}
 	g.Go(func() error {
 		defer stop()
 		serving, end := context.WithCancel(ctx)

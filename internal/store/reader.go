@@ -40,6 +40,9 @@ type Reader interface {
 	Workflow(ctx context.Context, name string, version int) (phonebooth.Workflow, error) // version 0: the newest
 	Workflows(ctx context.Context) ([]phonebooth.Workflow, error)                        // the newest version of each
 
+	// FinishedAt is when each of the tasks ended: the zero time of one that has not, and nothing of one that is not there.
+	FinishedAt(ctx context.Context, ids []phonebooth.TaskID) (map[phonebooth.TaskID]time.Time, error)
+
 	Events(ctx context.Context, filter EventFilter) ([]phonebooth.Event, error)
 	EventPage(ctx context.Context, filter EventFilter) (EventPage, error)
 	EventSpan(ctx context.Context) (EventSpan, error)

@@ -78,7 +78,7 @@ func askRows(w *where, f store.TaskFilter) bool {
 		w.and("t.driver_type IN [EACH $?]", unique(f.DriverTypes))
 	}
 	for _, l := range f.Labels {
-		const value = "(SELECT o.value FROM task_labels o WHERE o.seq = t.seq AND o.name = $?)" // EXISTS would be turned into a join
+		const value = "(SELECT i.value FROM task_labels i WHERE i.seq = t.seq AND i.name = $?)" // EXISTS would be turned into a join
 		if l.Any {
 			w.and(value+" IS NOT NULL", l.Name)
 		} else {
