@@ -9,6 +9,8 @@ import (
 func (p *program) hostList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the hosts: whether each takes tasks, and what it has", Args: takes(),
+		Long: "Lists the hosts that were not removed. A host that is ready takes tasks. One that is silent has not been heard for a while, and " +
+			"one that is deaf does not fetch what it is given: both end by themselves when its agent is back.",
 		Example: "phonebooth host list\nphonebooth host list -o json",
 	}
 	out := prints(cmd)

@@ -9,6 +9,7 @@ import (
 func (p *program) hostResume() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "resume HOST", Short: "End a host's drain", Args: takes("HOST"),
+		Long:    "Lets a host that was drained, given by its id or its name, take tasks again.",
 		Example: "phonebooth host resume rack-1",
 	}
 	out := prints(cmd)

@@ -47,6 +47,8 @@ func TestMain(m *testing.M) {
 //	stop server|agent         SIGTERM, and expect exit code 0
 //	interrupt N PROGRAM ARGS...   run until it writes to standard error or output, send SIGINT, and expect the exit code
 //	until PATTERN PROGRAM ARGS... run again and again until standard output matches
+//	variable NAME FILE        set a variable to what the one line of a file says
+//	examples                  run what the help texts show
 //	goalis FILE               the JSON on standard output is a task whose goal is the file
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -85,7 +87,7 @@ func run(t *testing.T, path string) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "serve": serve, "host": host, "stop": stop, "interrupt": interrupt, "until": until, "goalis": goalIs,
-			"attempt": attempt,
+			"attempt": attempt, "examples": examples, "variable": variable,
 		},
 	}
 	if filepath.Ext(path) == "" {
@@ -225,6 +227,10 @@ func eventually(ts *testscript.TestScript, what string, done func() bool) {
 			ts.Fatalf("waited in vain for %s", what)
 		}
 	}
+}
+
+func variable(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
 }
 
 func goalIs(ts *testscript.TestScript, _ bool, args []string) {

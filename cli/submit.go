@@ -40,11 +40,23 @@ func (p *program) submit() *cobra.Command {
 			"Ctrl-C while waiting asks whether to cancel the task; a second one leaves it running and exits with 130, as the first one does " +
 			"where nobody can be asked. With --cancel-on-interrupt, as for CI, the task is cancelled without a question, and its end is waited for.\n\n" +
 			"A goal that begins with a hyphen is given as --goal=-x, a long one with --goal-file FILE or from standard input with --goal -, " +
-			"without the line break at its end.",
+			"without the line break at its end.\n\n" +
+			"--file submits many tasks, all or none. It is a list of tasks in YAML, or JSON Lines, with the fields of the API: goal, or workflow " +
+			"with name, version and inputs; constraints with driver_type, tags, runner, device_id and host_id; timeout_s, queue_timeout_s, " +
+			"priority, max_attempts, labels. What all have in common may stand apart:\n\n" +
+			"  defaults:\n" +
+			"    constraints: {driver_type: android}\n" +
+			"  tasks:\n" +
+			"    - goal: open Settings and turn on dark mode\n" +
+			"    - workflow: {name: login, inputs: {user: ada}}\n" +
+			"      timeout_s: 600\n\n" +
+			"With --wait each is printed as it ends, and the exit code is the worst one's: 1 if any failed, else 3 if any was cancelled.",
 		Example: `phonebooth submit --goal "open Settings and turn on dark mode" --wait
 phonebooth submit --runner adb-shell --goal "uptime" --follow
 phonebooth submit --goal "run the smoke test" --follow --cancel-on-interrupt --progress plain
-phonebooth submit --workflow dark-mode@2 --input app=Clock --tag pixel --wait`,
+phonebooth submit --workflow dark-mode@2 --input app=Clock --tag pixel --wait
+phonebooth submit --file tasks.yaml --dry-run
+phonebooth submit --file tasks.yaml --label run=1234 --idempotency-key ci-1234 --wait`,
 	}
 	s := &submission{out: prints(cmd), progress: progressAuto}
 	s.flags(cmd)

@@ -13,6 +13,8 @@ import (
 func (p *program) taskAttempts() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "attempts TASK", Short: "List every attempt at a task, with its ending", Args: takes("TASK"),
+		Long: "Lists every attempt at a task, the first one first: on which device of which host, which program ran, how it ended and why. " +
+			"FENCE says how the program is kept off the device when the lease is lost.",
 		Example: "phonebooth task attempts TASK",
 	}
 	out := prints(cmd)

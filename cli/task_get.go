@@ -15,6 +15,8 @@ import (
 func (p *program) taskShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "get TASK", Short: "Show a task: where it stands, its steps, and every attempt at it", Args: takes("TASK"),
+		Long: "Shows all that is known of a task: where it stands, what it asks for, what it came to, the steps of a workflow, and every " +
+			"attempt. With -o json it is the task as the API gives it. Why it stands there says phonebooth task explain.",
 		Example: "phonebooth task get TASK\nphonebooth task get TASK -o json",
 	}
 	out := prints(cmd)

@@ -11,7 +11,8 @@ import (
 func (p *program) version() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version of this program", Args: takes(),
-		Example: "phonebooth version -o json",
+		Long:    "Prints the version of this program and of the API that it speaks. It asks no server.",
+		Example: "phonebooth version\nphonebooth version -o json",
 	}
 	out := prints(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

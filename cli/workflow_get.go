@@ -10,6 +10,7 @@ import (
 func (p *program) workflowGet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "get NAME[@VERSION]", Short: "Print a workflow as it was applied", Args: takes("NAME"),
+		Long:    "Prints the text of a workflow as it was applied: its newest version, or the one that is named.",
 		Example: "phonebooth workflow get dark-mode\nphonebooth workflow get dark-mode@1 > dark-mode.yaml",
 	}
 	out := prints(cmd)

@@ -11,7 +11,8 @@ import (
 func (p *program) workflowList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the newest version of each workflow", Args: takes(),
-		Example: "phonebooth workflow list",
+		Long:    "Lists the workflows that tasks can name, each with its newest version. Older versions stay, and can be named too.",
+		Example: "phonebooth workflow list\nphonebooth workflow list -o json",
 	}
 	out := prints(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
