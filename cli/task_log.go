@@ -47,11 +47,11 @@ func (p *program) taskLog() *cobra.Command {
 		if err := l.check(cmd); err != nil {
 			return err
 		}
-		patience := shortPatience
+		opts := client.Options{Patience: shortPatience}
 		if l.follow {
-			patience = longPatience
+			opts = client.Options{Patience: longPatience, Transport: newOutages(cmd)}
 		}
-		c, err := p.connect(cmd, patience)
+		c, err := p.connectWith(cmd, opts)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -26,11 +28,25 @@ type taskWatch struct {
 	client *client.Client
 	query  client.TaskQuery
 	out    format
+	stream *reach
 
 	shown  map[string]string // by task, its last line
 	device func(id string) string
 	page   v1.TaskList
-	lost   string // why the page is not up to date; "": it is
+	stale  bool // the newest page could not be fetched
+}
+
+// reach carries the requests of a stream, and knows whether the server is away.
+type reach struct {
+	http.RoundTripper
+	away atomic.Bool
+}
+
+// RoundTrip makes one call.
+func (r *reach) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := r.RoundTripper.RoundTrip(request)
+	r.away.Store(err != nil || response.StatusCode >= http.StatusInternalServerError)
+	return response, err
 }
 
 // Bounds on how often the server is asked, and the screen drawn.
@@ -40,13 +56,12 @@ const (
 )
 
 func (p *program) watchTasks(cmd *cobra.Command, q client.TaskQuery, out format) error {
-	screen := cmd
 	live := out == formatTable && atTerminal(cmd.OutOrStdout())
+	stream := &reach{RoundTripper: newOutages(cmd)} // which says so
 	if live {
-		screen = &cobra.Command{} // what would be said of outages is on the screen
-		screen.SetErr(io.Discard)
+		stream.RoundTripper = http.DefaultTransport // the screen does
 	}
-	c, err := p.connectWith(cmd, client.Options{Patience: endless, Transport: newOutages(screen)})
+	c, err := p.connectWith(cmd, client.Options{Patience: endless, Transport: stream})
 	if err != nil {
 		return err
 	}
@@ -59,7 +74,7 @@ func (p *program) watchTasks(cmd *cobra.Command, q client.TaskQuery, out format)
 	if err != nil {
 		return err
 	}
-	w := &taskWatch{cmd: cmd, client: asking, query: q, out: out, shown: map[string]string{}}
+	w := &taskWatch{cmd: cmd, client: asking, query: q, out: out, stream: stream, shown: map[string]string{}}
 	if err := w.look(ctx); err != nil {
 		return err
 	}
@@ -115,7 +130,7 @@ func (w *taskWatch) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.page, w.device, w.lost = page, deviceNames(devices), ""
+	w.page, w.device, w.stale = page, deviceNames(devices), false
 	return nil
 }
 
@@ -219,7 +234,7 @@ func (w *taskWatch) drawing(ctx context.Context, changes <-chan struct{}, failed
 		if err := w.frame(); err != nil {
 			return err
 		}
-		look := w.lost != ""
+		look := w.stale
 		select {
 		case <-changes:
 			look = pause(ctx, watchGather)
@@ -231,7 +246,7 @@ func (w *taskWatch) drawing(ctx context.Context, changes <-chan struct{}, failed
 		}
 		if look && ctx.Err() == nil {
 			if err := w.look(ctx); away(err) {
-				w.lost = "the server does not answer; this is from before"
+				w.stale = true
 			} else if err != nil && ctx.Err() == nil {
 				return err
 			}
@@ -256,8 +271,8 @@ func (w *taskWatch) frame() error {
 	}
 	lines := strings.Split(strings.TrimRight(table.String(), "\n"), "\n")
 	last := time.Now().Format("15:04:05") + "  Ctrl-C ends"
-	if w.lost != "" {
-		last = w.lost + "; Ctrl-C ends"
+	if w.stale || w.stream.away.Load() {
+		last = "the server does not answer; this is from before; Ctrl-C ends"
 	}
 	if most := rows - 2; len(lines) > most {
 		last += fmt.Sprintf("  (%d more)", len(lines)-most)
