@@ -213,6 +213,17 @@ type rig struct {
 
 func newRig(t *testing.T, f *scripted) *rig {
 	t.Helper()
+	return newRigOf(t, f)
+}
+
+// database is what auth asks of one.
+type database interface {
+	httpapi.Control
+	auth.Store
+}
+
+func newRigOf(t *testing.T, f database) *rig {
+	t.Helper()
 	logged := &lines{}
 	api := httpapi.New(f, auth.New(f, adminToken), httpapi.Options{
 		Version: "1.2.3", Log: slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
