@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -32,7 +33,8 @@ type page struct {
 	requests int
 }
 
-// browse starts a browser. At the end of the test its console must be clean, but for what allowed names.
+// browse starts a browser. At the end of the test its console must be clean, but for what allowed names, and for the refusal
+// that the page asks for a sign-in upon.
 func browse(t *testing.T, url string, allowed ...string) *page {
 	t.Helper()
 	if _, err := exec.LookPath("chromium"); err != nil {
@@ -48,6 +50,7 @@ func browse(t *testing.T, url string, allowed ...string) *page {
 	)
 	ctx, endBrowser := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, end := chromedp.NewContext(ctx)
+	allowed = append(allowed, "status of 401")
 	p := &page{t: t, ctx: ctx, url: url}
 	if err := chromedp.Listen(ctx, p.hear); err != nil {
 		t.Fatalf("start chromium: %v", err)
@@ -186,4 +189,12 @@ func (p *page) signIn(token string) {
 	p.wait("the sign-in", "document.querySelector('#token')")
 	p.do(chromedp.SendKeys("#token", token), chromedp.KeyEvent("\r"))
 	p.wait("the dashboard", "document.querySelector('nav.places')")
+}
+
+// clearCache makes the browser ask for everything again.
+func clearCache() chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, network.ClearBrowserCache, cdp.Empty{})
+		return err
+	})
 }

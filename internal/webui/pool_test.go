@@ -167,6 +167,9 @@ func (m *made) live(i int) {
 }
 
 func (m *made) condition(d *phonebooth.Device, at time.Time, c phonebooth.Condition, reason string) {
+	if at.After(m.now) {
+		at = m.now
+	}
 	d.Condition, d.ConditionReason, d.ConditionSince = c, reason, at
 	m.event(at, phonebooth.Event{Kind: phonebooth.DeviceChanged, DeviceID: d.ID, HostID: d.HostID, Actor: "host:rack", Detail: phonebooth.EventDetail{Condition: c, Reason: reason}})
 }

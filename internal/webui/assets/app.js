@@ -27,6 +27,7 @@ const routes = [
 const app = document.getElementById('app');
 let shell = null; // while somebody is signed in
 let current = null; // what is mounted: {abort, end}
+let broken = false; // the view that is wanted could not be loaded
 let moves = 0; // of views, so that a slow one does not come over a later one
 
 /** What a view is given. */
@@ -114,6 +115,7 @@ function notLoaded(err) {
     location.reload();
     return;
   }
+  broken = true;
   shell ??= frame(app, { signOut });
   leave();
   setTitle('Not loaded');
@@ -160,16 +162,21 @@ async function lookForUpdate() {
   }
 }
 
+// Views are small: all of them are fetched once the first one stands, so that moving between them needs no server.
+function fetchOtherViews() {
+  for (const r of routes) r.load().catch(() => {});
+}
+
 let wasLost = false;
 api.onUnauthenticated(askForSignIn);
 live.onState((state) => {
   if (state === 'lost') wasLost = true;
-  if (state === 'connected' && wasLost) {
-    wasLost = false;
-    lookForUpdate();
-  }
+  if (state !== 'connected') return;
+  if (broken) location.reload(); // a browser does not ask twice for a module
+  if (wasLost) lookForUpdate();
+  wasLost = false;
 });
 router.start(show);
 live.start();
 keepTimesFresh();
-show();
+show().then(() => setTimeout(fetchOtherViews, 3000));

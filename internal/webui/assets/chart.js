@@ -45,5 +45,5 @@ export function throughputChart(node, throughput) {
 }
 
 function niceTop(n) {
-  for (let unit = 1; ; unit *= 10) for (const f of [2, 4, 10]) if (f * unit >= n) return f * unit;
+  for (let unit = 1; ; unit *= 10) for (const f of [2, 4, 6, 8, 10]) if (f * unit >= n) return f * unit;
 }

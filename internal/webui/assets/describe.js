@@ -1,22 +1,26 @@
 // Sentences and small parts that several views share.
 
 import { h } from './dom.js';
-import { oneLine } from './format.js';
+import { oneLine, short } from './format.js';
 
-/** What a task asks of a device, as words: [] is "any device". */
-export function constraintWords(c) {
+/**
+ * What a task asks of a device, as words: [] is "any device".
+ * @param {any} c constraints
+ * @param {(id: string) => string|undefined} [nameOf] of a device or a host
+ */
+export function constraintWords(c, nameOf = () => undefined) {
   const words = [];
   if (c?.driver_type) words.push(c.driver_type);
   for (const tag of c?.tags ?? []) words.push(tag);
   if (c?.runner) words.push(`runner ${c.runner}`);
-  if (c?.device_id) words.push(c.device_id);
-  if (c?.host_id) words.push(c.host_id);
+  if (c?.device_id) words.push(nameOf(c.device_id) ?? short(c.device_id));
+  if (c?.host_id) words.push(`on ${nameOf(c.host_id) ?? short(c.host_id)}`);
   return words;
 }
 
 /** The same as tags. */
-export function constraintTags(c) {
-  const words = constraintWords(c);
+export function constraintTags(c, nameOf) {
+  const words = constraintWords(c, nameOf);
   return h('span', { class: 'tags' }, words.length ? words.map((w) => h('span', { class: 'tag' }, w)) : h('span', { class: 'muted small' }, 'any device'));
 }
 

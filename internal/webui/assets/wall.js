@@ -32,7 +32,7 @@ export function wall(shown, chose) {
   }, h('span', null, s.name), h('span', { class: 'segment-count muted' })));
   const hosts = h('div', { class: 'wall' });
   const empty = h('div', { class: 'empty', hidden: true });
-  const node = h('section', { class: 'card wall-card', 'aria-labelledby': 'wall-title' },
+  const node = h('section', { class: 'card wall-card', 'aria-labelledby': 'wall-title', 'aria-busy': 'true' },
     h('header', null, h('h2', { id: 'wall-title' }, 'Devices'), h('div', { class: 'segments', role: 'group', 'aria-label': 'Which devices' }, buttons)),
     hosts, empty);
 

@@ -27,8 +27,8 @@ export default {
         { name: 'driver_type', label: 'Driver', kind: 'hidden' },
       ],
       columns: [
-        { name: 'State' }, { name: 'Device' }, { name: 'Driver', class: 'wide' }, { name: 'Host', class: 'wide' }, { name: 'Tags', class: 'wider' },
-        { name: 'What it does', class: 'main' }, { name: 'Since', class: 'num nowrap' },
+        { name: 'State' }, { name: 'Device', class: 'named' }, { name: 'Driver', class: 'wide' }, { name: 'Host', class: 'wide' }, { name: 'Tags', class: 'wider' },
+        { name: 'What it does', class: 'main wide' }, { name: 'Since', class: 'num nowrap' },
       ],
       key: (d) => d.id,
       cells,

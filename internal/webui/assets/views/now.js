@@ -16,6 +16,7 @@ export default {
   title: () => 'Now',
   mount(root, { signal, live, api, query, setQuery }) {
     const pool = new Pool();
+    let shown = false;
     const parts = layout(root, query, (show) => setQuery({ show: show === 'all' ? '' : show }));
     const draw = perFrame(() => {
       if (!signal.aborted && pool.overview) render(parts, pool);
@@ -25,6 +26,8 @@ export default {
         pool.load(await api.get('/v1/overview', { signal }));
         replace(parts.problem);
         draw();
+        if (!shown) requestAnimationFrame(() => performance.mark('wall-shown'));
+        shown = true;
       } catch (err) {
         if (!signal.aborted && err.status !== 0 && err.status !== 401) replace(parts.problem, problemNotice(err));
         if (!signal.aborted && err.status === 0 && !pool.overview) replace(parts.problem, problemNotice(err, fetch));
@@ -83,10 +86,11 @@ function stat(name, href) {
 
 function render(parts, pool) {
   const { overview, tasks } = pool;
+  parts.wall.node.setAttribute('aria-busy', 'false');
   const devices = [...pool.devices.values()];
   parts.wall.show(devices, overview.hosts);
   showStats(parts.stats, devices, tasks, overview);
-  showLanes(parts, overview);
+  showLanes(parts, overview, (id) => pool.devices.get(id)?.name ?? overview.hosts.find((host) => host.id === id)?.name);
   throughputChart(parts.chart, overview.throughput);
   text(parts.chartTop, `${plural(tasks.done + tasks.failed + tasks.cancelled, 'task')} · up to ${count(Number(parts.chart.dataset.top))} a minute`);
   showFailures(parts.failures, overview, pool.devices);
@@ -121,7 +125,7 @@ function keptTime(at, t) {
   return at.time;
 }
 
-function showLanes(parts, overview) {
+function showLanes(parts, overview, nameOf) {
   const { lanes, lane_count: all } = overview;
   text(parts.laneCount, all > lanes.length ? `${count(lanes.length)} of ${plural(all, 'lane')}` : plural(all, 'lane'));
   if (lanes.length === 0) {
@@ -134,12 +138,12 @@ function showLanes(parts, overview) {
   if (!parts.lanes.keyed) replace(parts.lanes);
   const most = Math.max(...lanes.map((l) => l.queued));
   keyed(parts.lanes, lanes, (l) => JSON.stringify(l.constraints), (l) => {
-    const node = h('a', { class: 'lane', href: laneHref(l) }, constraintTags(l.constraints),
+    const node = h('a', { class: 'lane', href: laneHref(l) }, constraintTags(l.constraints, nameOf),
       h('span', { class: 'lane-depth' }, h('span', { class: 'lane-count' }), h('span', { class: 'bar', data: { tone: 'busy' } }, h('span'))),
       h('span', { class: 'small muted nowrap' }, 'oldest ', time(l.oldest.submitted_at, 'since')));
-    fillLane(node, l, most);
+    fillLane(node, l, most, nameOf);
     return node;
-  }, (node, l) => fillLane(node, l, most));
+  }, (node, l) => fillLane(node, l, most, nameOf));
 }
 
 function laneHref(l) {
@@ -148,11 +152,11 @@ function laneHref(l) {
   return `/tasks?${q}`;
 }
 
-function fillLane(node, l, most) {
+function fillLane(node, l, most, nameOf) {
   text(node.querySelector('.lane-count'), count(l.queued));
   node.querySelector('.bar > span').style.width = `${Math.max(2, (l.queued / most) * 100)}%`;
   setTime(node.querySelector('time'), l.oldest.submitted_at, 'since');
-  node.setAttribute('aria-label', `${plural(l.queued, 'task')} for ${constraintWords(l.constraints).join(', ') || 'any device'}`);
+  node.setAttribute('aria-label', `${plural(l.queued, 'task')} for ${constraintWords(l.constraints, nameOf).join(', ') || 'any device'}`);
 }
 
 function showFailures(list, overview, devices) {
