@@ -138,6 +138,11 @@ func (f *logReader) stream(ctx context.Context) error {
 
 // message takes in one message of the stream.
 func (f *logReader) message(id, kind, data string) error {
+	switch kind {
+	case v1.LogAttempt, v1.LogData, v1.LogGap, v1.LogClosed, v1.LogEnd:
+	default: // about the stream itself, or of a newer server
+		return nil
+	}
 	e := LogEvent{Kind: kind}
 	if err := json.Unmarshal([]byte(data), &e.LogMessage); err != nil {
 		return phonebooth.Errorf(phonebooth.Unavailable, Unreadable, "the log stream cannot be understood").Because(err)

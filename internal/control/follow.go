@@ -71,6 +71,9 @@ func (c *Control) FollowLog(ctx context.Context, id phonebooth.TaskID, r LogRequ
 	}
 	f := &LogFollower{control: c, task: id, request: r, at: r.At, watch: c.watches.join(id), piece: make([]byte, r.Bytes)}
 	err := f.look(ctx)
+	if err == nil {
+		err = c.logExpired(id)
+	}
 	if err == nil && !f.possible() {
 		err = hasAttempt(f.row, max(f.at.Attempt, r.Only))
 	}
@@ -196,6 +199,11 @@ func (f *LogFollower) growth(ctx context.Context, p LogPiece) (LogPiece, time.Du
 	found, err := f.control.blobs.Piece(LogKey(f.last.AttemptKey, f.request.Name), f.at.Offset, f.piece)
 	if err != nil {
 		return LogPiece{}, 0, answerBlob(err)
+	}
+	if found.At > f.at.Offset || found.N == 0 && !f.last.Live() { // there is less than was written, or all: or it was removed
+		if err := f.control.logExpired(f.task); err != nil {
+			return LogPiece{}, 0, err
+		}
 	}
 	p.Next.Offset = found.At + int64(found.N)
 	switch {

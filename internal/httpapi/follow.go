@@ -58,6 +58,7 @@ type logForm interface {
 	// add takes in one piece. end says that no more is wanted; an error breaks the answer off.
 	add(p control.LogPiece) (end bool, err error)
 	beat()
+	slow() // the reader is, and is dropped
 }
 
 // errStopping breaks streams off that a caller takes up again.
@@ -74,11 +75,20 @@ func (s *Server) copyLog(ctx context.Context, out *stream, form logForm, followe
 		case <-ctx.Done():
 		}
 	}()
+	send := func() error {
+		slow, err := out.send()
+		if err == nil && slow {
+			form.slow()
+			_, err = out.send()
+			err = errors.Join(errSlow, err)
+		}
+		return err
+	}
 	_ = out.c.SetReadDeadline(time.Time{})
 	out.w.Header().Set("Content-Type", form.contentType())
 	out.w.WriteHeader(http.StatusOK)
 	form.beat()
-	if err := out.send(); err != nil {
+	if err := send(); err != nil {
 		return err
 	}
 	for {
@@ -94,7 +104,7 @@ func (s *Server) copyLog(ctx context.Context, out *stream, form logForm, followe
 			err = context.Cause(ctx)
 		}
 		if err == nil {
-			err = out.send()
+			err = send()
 		}
 		if end || err != nil {
 			return err
@@ -106,23 +116,26 @@ func (s *Server) copyLog(ctx context.Context, out *stream, form logForm, followe
 type stream struct {
 	w       http.ResponseWriter
 	c       *http.ResponseController
-	slow    time.Duration
+	limit   time.Duration // for one piece
 	pending []byte
 }
 
-func streamOf(w http.ResponseWriter, slow time.Duration) *stream {
-	return &stream{w: w, c: http.NewResponseController(w), slow: slow}
+func streamOf(w http.ResponseWriter, limit time.Duration) *stream {
+	return &stream{w: w, c: http.NewResponseController(w), limit: limit}
 }
 
-func (o *stream) send() error {
-	_ = o.c.SetWriteDeadline(time.Now().Add(o.slow))
+// send writes what is pending. A reader that takes it in more than half of the time that it has is slow.
+func (o *stream) send() (slow bool, err error) {
+	began := time.Now()
+	_ = o.c.SetWriteDeadline(began.Add(o.limit))
 	if len(o.pending) > 0 {
 		if _, err := o.w.Write(o.pending); err != nil {
-			return err
+			return false, err
 		}
 		o.pending = o.pending[:0]
 	}
-	return o.c.Flush()
+	err = o.c.Flush()
+	return time.Since(began) > o.limit/2, err
 }
 
 // logText is the bytes of one attempt's log and nothing else, so it cannot say that nothing is missing but by its end.
@@ -131,6 +144,8 @@ type logText stream
 func (o *logText) contentType() string { return "text/plain; charset=utf-8" }
 
 func (o *logText) beat() {}
+
+func (o *logText) slow() {}
 
 func (o *logText) add(p control.LogPiece) (end bool, err error) {
 	switch p.News {
@@ -155,6 +170,11 @@ type logEvents stream
 func (o *logEvents) contentType() string { return eventStream }
 
 func (o *logEvents) beat() { o.pending = append(o.pending, ": heartbeat\n\n"...) }
+
+func (o *logEvents) slow() {
+	o.pending = append(o.pending, "event: "+v1.NoticeDropped+"\n"+
+		`data: {"code":"slow_reader","message":"this stream is read too slowly and ends here; go on behind the last id"}`+"\n\n"...)
+}
 
 func (o *logEvents) add(p control.LogPiece) (end bool, err error) {
 	m := v1.LogMessage{Attempt: p.Attempt, Offset: p.Offset}

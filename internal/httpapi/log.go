@@ -27,7 +27,7 @@ func (s *Server) registerLog() {
 			"`log` has its bytes in base64; `gap` says how many were left out; `closed`, that the attempt has ended and whether its log is " +
 			"whole; `end`, that nothing more will come. A comment comes every 15 seconds. The id of each is ATTEMPT:OFFSET, where to go on: " +
 			"Last-Event-ID takes a stream up there, and 1:0 begins with the first attempt. Without follow=true they tell what is there now. " +
-			"A reader that does not take what is sent to it is dropped.",
+			"A reader that does not take in time what is sent to it is dropped, if it can be with the message `dropped`.",
 		codes: []string{"task_unknown", "attempt_unknown", "log_expired"},
 		responses: map[string]*huma.Response{"200": {
 			Description: "The log's bytes", Content: map[string]*huma.MediaType{
