@@ -130,13 +130,28 @@ func (a *access) Probe(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		a.bridge.take(h)
-		_, lost = a.seen()
+		lost = a.note(h)
 	}
 	if lost {
 		return bridge.ErrGone
 	}
 	return a.gate.driver.probe(ctx)
+}
+
+// note takes what a look of its own has found, and tells whether the phone is lost. What the bridge says of its phones is
+// Watch's to say.
+func (a *access) note(h health) (lost bool) {
+	a.bridge.mu.Lock()
+	defer a.bridge.mu.Unlock()
+	a.saw(h)
+	return a.lost
+}
+
+// saw takes one more look. The caller holds the bridge's lock.
+func (a *access) saw(h health) {
+	away := h.condition != phonebooth.Ready
+	a.lost = a.lost || away && a.missed
+	a.missed = away
 }
 
 func (a *access) seen() (missed, lost bool) {

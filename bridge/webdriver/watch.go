@@ -83,9 +83,7 @@ func (b *Bridge) take(h health) {
 	defer b.mu.Unlock()
 	b.health = h
 	for _, a := range b.opened {
-		away := h.condition != phonebooth.Ready
-		a.lost = a.lost || away && a.missed
-		a.missed = away
+		a.saw(h)
 	}
 }
 
