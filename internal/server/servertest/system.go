@@ -138,6 +138,9 @@ func (s *System) ClientWith(t testing.TB, opts client.Options) *client.Client {
 	return c
 }
 
+// Data is the directory of the control plane.
+func (s *System) Data() string { return s.data }
+
 // Stop ends the control plane; twice is once.
 func (s *System) Stop() {
 	if s.stop != nil {
