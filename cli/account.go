@@ -69,6 +69,22 @@ func remember(address, token string) error {
 	})
 }
 
+// forget removes the tokens of servers.
+func forget(addresses []string) error {
+	path, err := accountsPath()
+	if err != nil {
+		return err
+	}
+	return changeAccounts(path, func(a *accounts) {
+		for _, address := range addresses {
+			delete(a.Servers, address)
+			if a.Current == address {
+				a.Current = ""
+			}
+		}
+	})
+}
+
 // changeAccounts rewrites the file whole or not at all, one process after the other.
 func changeAccounts(path string, change func(*accounts)) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

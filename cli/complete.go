@@ -32,7 +32,7 @@ func (p *program) completes(cmd *cobra.Command) {
 	for _, verb := range cmd.Commands() {
 		p.completes(verb)
 	}
-	if cmd.Name() == "login" {
+	if cmd.Name() == "login" || cmd.Name() == "logout" {
 		cmd.ValidArgsFunction = knownServers
 	}
 	if cmd.Flags().Lookup("server") == nil || cmd.Flags().Lookup("token-file") == nil {

@@ -15,7 +15,7 @@ import (
 var endless = []string{
 	"phonebooth agent ", "phonebooth server ", "phonebooth dev ", "phonebooth demo ", "phonebooth simdevice ", "adb ",
 	"phonebooth event follow", "phonebooth task list --watch", "phonebooth backup ", "phonebooth doctor ", "phonebooth login https:",
-	"phonebooth bench ", "phonebooth mcp ",
+	"phonebooth bench ", "phonebooth mcp ", "phonebooth logout https:",
 }
 
 // examples runs what the help texts show, in this order: all that changes nothing first. A submission is made a dry run of

@@ -138,7 +138,7 @@ func badFlag(cmd *cobra.Command, err error) error {
 // advice says what to do about refusals whose message cannot know that a command line asks.
 var advice = map[string]string{
 	client.Unreachable: "start one on this machine: phonebooth dev; or say which with --server",
-	client.Unreadable:  "say with --server where a Phonebooth server is",
+	client.Unreadable:  "say with --server where a Phonebooth server is; the address of one that has a certificate begins with https://",
 	"unauthenticated":  "log in with: phonebooth login URL --token-file FILE; the server's data directory holds admin.token",
 	"task_unknown":     "see which tasks there are: phonebooth task list",
 	"device_unknown":   "see which devices there are: phonebooth device list",
@@ -159,6 +159,12 @@ func next(err error) []string {
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return []string{"give the server's URL with a name that its certificate has"}
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return []string{"its certificate has expired or is not valid yet: it must be renewed, or the clock of this machine is wrong"}
+	}
+	if cause := errors.Unwrap(err); cause != nil && strings.Contains(cause.Error(), "server gave HTTP response to HTTPS client") {
+		return []string{"the server has no certificate there: its address begins with http://"}
 	}
 	if untrusted(err) {
 		return []string{"if it is your own: name the file of the certificate, or of its authority, in SSL_CERT_FILE"}

@@ -19,21 +19,37 @@ import (
 
 func (p *program) login() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "login URL", Short: "Keep a server's token, and make it the current server", Args: takes("URL"),
+		Use: "login URL", Short: "Keep a server's token, and make it the current server", Args: atMost("URL"),
 		Long: "Tries a token with a server, keeps it in your configuration file, readable by you alone, and makes the server the current one: " +
 			"the one that other verbs ask when they are told nothing else.\n\n" +
 			"The token is that of --token-file, --token or PHONEBOOTH_TOKEN, else the one that is kept for the server already, else " +
-			"asked for on a terminal or read from standard input. The server's data directory holds it in admin.token.",
+			"asked for on a terminal or read from standard input. The server's data directory holds it in admin.token.\n\n" +
+			"Tokens of several servers are kept side by side: login with the URL of one that is known makes it the current one. --show lists " +
+			"them, and the file that they are kept in; --show-token prints the token of one, as the dashboard asks for it.",
 		Example: `phonebooth login http://127.0.0.1:8420 --token-file admin.token
-phonebooth login https://phones.example.org:8420`,
+phonebooth login https://phones.example.org:8420
+phonebooth login --show
+phonebooth login --show-token`,
 	}
 	flags := cmd.Flags()
+	show := flags.Bool("show", false, "list the servers that a token is kept for, and change nothing")
+	showToken := flags.Bool("show-token", false, "print the token that is kept for the server, the current one if none is given, and change nothing")
 	flags.StringVar(&p.token, "token", "", "the token; others on this machine may see it in the process list: better --token-file")
 	flags.StringVar(&p.tokenFile, "token-file", "", "file that holds the token")
+	cmd.MarkFlagsMutuallyExclusive("show", "show-token", "token")
+	cmd.MarkFlagsMutuallyExclusive("show", "show-token", "token-file")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case *show:
+			return showServers(cmd, args)
+		case *showToken:
+			return printToken(cmd, args)
+		case len(args) == 0:
+			return whichServer(cmd)
+		}
 		address, err := serverURL(args[0])
 		if err != nil {
-			return usage(cmd, "%w", err)
+			return notURL(cmd, args[0], err)
 		}
 		given, err := p.givenToken(cmd)
 		if err != nil {
@@ -53,15 +69,30 @@ phonebooth login https://phones.example.org:8420`,
 			}
 		}
 		if err != nil {
-			return err
+			return notIn(err)
 		}
 		if err := remember(address, token); err != nil {
 			return err
 		}
-		say(cmd, "logged in to %s", address)
+		if path, err := accountsPath(); err == nil {
+			say(cmd, "logged in to %s; its token is kept in %s, readable by you alone", address, path)
+		}
+		if other := os.Getenv(envServer); other != "" && other != address {
+			say(cmd, "as long as %s is set, verbs ask %s instead", envServer, other)
+		}
 		return nil
 	}
 	return cmd
+}
+
+// notIn is why there is no login, with what to do: it is not to log in.
+func notIn(err error) error {
+	if phonebooth.CodeOf(err) != "unauthenticated" {
+		return err
+	}
+	return &failure{status: exitCode(err), err: err, next: []string{
+		"the server's token is the one line of admin.token in its data directory; nothing was kept",
+	}}
 }
 
 // try asks the server something that needs the token.

@@ -38,6 +38,12 @@ phonebooth device list`,
 		&cobra.Group{ID: groupPool, Title: "pool"}, &cobra.Group{ID: groupOperate, Title: "operate"},
 	)
 	root.SetFlagErrorFunc(badFlag)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { // cobra would look later, and call it no mistake of usage
+		if err := cmd.ValidateFlagGroups(); err != nil {
+			return usage(cmd, "%w", err)
+		}
+		return nil
+	}
 	add := func(id string, verbs ...*cobra.Command) {
 		for _, verb := range verbs {
 			verb.GroupID = id
@@ -47,7 +53,7 @@ phonebooth device list`,
 	add(groupTry, p.demo(), p.dev(), p.simdevice())
 	add(groupTasks, p.submit(), p.task(), p.workflow(), p.event())
 	add(groupPool, p.device(), p.host())
-	add(groupOperate, p.serve(), p.agent(), p.preset(), p.doctor(), p.login(), p.backup(), p.version())
+	add(groupOperate, p.serve(), p.agent(), p.preset(), p.doctor(), p.login(), p.logout(), p.backup(), p.version())
 	p.completes(root)
 	return root
 }

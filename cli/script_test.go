@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs phonebooth as typed. Beside testscript's own commands there are
 //
 //	exits N PROGRAM ARGS...   run, and expect the exit code
-//	serve [FLAGS...]          start $PROGRAM (phonebooth) server on $WORK/data and make it the one that is asked, at $ADDRESS
+//	serve [FLAGS...]          start $PROGRAM (phonebooth) server on $WORK/data and make it the one that is asked, at $ADDRESS, $PORT
 //	host NAME [FLAGS...]      make a host and start its agent
 //	attempt NAME DIR         be a host that runs one task as DIR says
 //	stop server|agent         SIGTERM, and expect exit code 0
@@ -176,6 +176,7 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 	url := start(ts, "server", serverURL, append([]string{"server", "--data", "data", "--listen", "127.0.0.1:0"}, args...)...)
 	ts.Setenv("PHONEBOOTH_SERVER", url)
 	ts.Setenv("ADDRESS", strings.TrimPrefix(url, "http://"))
+	ts.Setenv("PORT", url[strings.LastIndexByte(url, ':')+1:])
 	ts.Setenv("PHONEBOOTH_TOKEN", strings.TrimSpace(ts.ReadFile("data/admin.token")))
 }
 
