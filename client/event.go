@@ -1,10 +1,8 @@
 package client
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"io"
 	"iter"
 	"math/rand/v2"
 	"net/http"
@@ -71,9 +69,6 @@ func (c *Client) Events(ctx context.Context, q EventQuery) (list v1.EventList, e
 	return list, err
 }
 
-// silence is after how long without a byte a stream is taken for dead; the server sends one every 15 seconds at least.
-const silence = 45 * time.Second
-
 // Follow gives every event that q chooses, in order, each once: what is there behind q.After, then what comes. A stream that
 // breaks is taken up where it broke. It ends with ctx, or with one error when the server stays away for longer than the
 // client's patience or refuses.
@@ -110,42 +105,13 @@ type follower struct {
 // stream follows until the connection ends; an error is a refusal, or that there was no connection for too long. more is
 // false when nobody wants more.
 func (f *follower) stream(ctx context.Context, yield func(v1.Event, error) bool) (more bool, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	header := http.Header{"Accept": {"text/event-stream"}}
+	header := http.Header{}
 	if f.query.After > 0 {
 		header.Set(v1.HeaderLastEventID, strconv.FormatInt(f.query.After, 10))
 	}
-	body, err := f.client.open(ctx, request{
-		method: http.MethodGet, path: []string{"v1", "events"}, query: f.query.values(), header: header, safe: true,
+	return f.client.messages(ctx, []string{"v1", "events"}, f.query.values(), header, func(m message) (bool, error) {
+		return f.message(m.id, m.kind, m.data, yield)
 	})
-	if err != nil {
-		return true, err
-	}
-	defer body.Close()
-	watchdog := time.AfterFunc(silence, cancel)
-	defer watchdog.Stop()
-	lines := bufio.NewScanner(&watched{body, watchdog})
-	lines.Buffer(nil, 1<<20)
-	var id, kind, data string
-	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), ":")
-		value = strings.TrimPrefix(value, " ")
-		switch {
-		case name == "id":
-			id = value
-		case name == "event":
-			kind = value
-		case name == "data":
-			data = value
-		case lines.Text() == "": // the end of a message
-			if more, err := f.message(id, kind, data, yield); !more || err != nil {
-				return more, err
-			}
-			id, kind, data = "", "", ""
-		}
-	}
-	return true, nil
 }
 
 // message takes in one message of the stream: an event, a notice, or only a position.
@@ -185,18 +151,4 @@ func (f *follower) pruned(data string) (more bool, err error) {
 
 func notUnderstood(err error) *phonebooth.Error {
 	return phonebooth.Errorf(phonebooth.Unavailable, Unreadable, "the event stream cannot be understood").Because(err)
-}
-
-// watched puts off its watchdog with every byte.
-type watched struct {
-	io.Reader
-	watchdog *time.Timer
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.Reader.Read(p)
-	if n > 0 {
-		w.watchdog.Reset(silence)
-	}
-	return n, err
 }

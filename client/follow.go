@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
@@ -82,8 +80,6 @@ type logReader struct {
 
 // stream reads until the connection ends; an error is a refusal, or that there was no connection for too long.
 func (f *logReader) stream(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	query := url.Values{}
 	set(query, "name", f.query.Name)
 	if f.query.Attempt != 0 {
@@ -95,45 +91,19 @@ func (f *logReader) stream(ctx context.Context) error {
 	if !f.query.Now {
 		query.Set("follow", "true")
 	}
-	header := http.Header{"Accept": {"text/event-stream"}}
+	header := http.Header{}
 	if f.at != "" {
 		header.Set(v1.HeaderLastEventID, f.at)
 	}
-	body, err := f.client.open(ctx, request{
-		method: http.MethodGet, path: []string{"v1", "tasks", f.task, "log"}, query: query, header: header, safe: true,
+	began := time.Now()
+	_, err := f.client.messages(ctx, []string{"v1", "tasks", f.task, "log"}, query, header, func(m message) (bool, error) {
+		err := f.message(m.id, m.kind, m.data)
+		return !f.done, err
 	})
-	if err != nil {
-		return err
+	if err == nil && time.Since(began) > time.Second {
+		f.heard = time.Now()
 	}
-	defer body.Close()
-	defer func(opened time.Time) {
-		if time.Since(opened) > time.Second {
-			f.heard = time.Now()
-		}
-	}(time.Now())
-	watchdog := time.AfterFunc(silence, cancel)
-	defer watchdog.Stop()
-	lines := bufio.NewScanner(&watched{body, watchdog})
-	lines.Buffer(nil, 1<<20)
-	var id, kind, data string
-	for lines.Scan() && !f.done {
-		name, value, _ := strings.Cut(lines.Text(), ":")
-		value = strings.TrimPrefix(value, " ")
-		switch {
-		case name == "id":
-			id = value
-		case name == "event":
-			kind = value
-		case name == "data":
-			data = value
-		case lines.Text() == "" && data != "": // the end of a message
-			if err := f.message(id, kind, data); err != nil {
-				return err
-			}
-			id, kind, data = "", "", ""
-		}
-	}
-	return nil
+	return err
 }
 
 // message takes in one message of the stream.

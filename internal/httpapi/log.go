@@ -16,6 +16,7 @@ import (
 )
 
 func (s *Server) registerLog() {
+	_ = s.jsonOf(v1.LogMessage{}) // documents it
 	add(s, call{
 		method: http.MethodGet, path: v1.PathTasks + "/{id}/log", id: "read-log", tag: "tasks", access: onlyAdmin,
 		summary: "Read an attempt's log",
