@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -146,7 +147,14 @@ func (p *draft) env(node ast.Node, into *[]string, goalless bool) {
 
 func (p *draft) inputs(node ast.Node) {
 	p.program.Inputs = map[string]runner.Value{}
+	variables := map[string]bool{}
 	for _, f := range p.pairs(node, "inputs", "yours to choose") {
+		variable := strings.ReplaceAll(f.name, "-", "_")
+		if variables[variable] {
+			p.wrong(f.key, "inputs that differ only in hyphens and underscores are one variable to the program")
+			continue
+		}
+		variables[variable] = true
 		if !inputName.MatchString(f.name) {
 			p.wrong(f.key, "an input is named by small letters, digits, hyphens and underscores, the first a letter")
 			continue
