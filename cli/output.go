@@ -135,7 +135,7 @@ func clean(text string) string {
 
 // steers reports whether r would steer a terminal or turn the text behind it around.
 func steers(r rune) bool {
-	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == 0x2028 || r == 0x2029
 }
 
 // short is clean text that fits into a column.
