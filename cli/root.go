@@ -38,11 +38,11 @@ phonebooth device list`,
 		&cobra.Group{ID: groupPool, Title: "pool"}, &cobra.Group{ID: groupOperate, Title: "operate"},
 	)
 	root.SetFlagErrorFunc(badFlag)
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { // cobra would look later, and call it no mistake of usage
-		if err := cmd.ValidateFlagGroups(); err != nil {
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := cmd.ValidateFlagGroups(); err != nil { // cobra would look later, and call it no mistake of usage
 			return usage(cmd, "%w", err)
 		}
-		return nil
+		return p.wholeTask(cmd, args)
 	}
 	add := func(id string, verbs ...*cobra.Command) {
 		for _, verb := range verbs {
@@ -51,7 +51,7 @@ phonebooth device list`,
 		}
 	}
 	add(groupTry, p.demo(), p.dev(), p.simdevice())
-	add(groupTasks, p.submit(), p.task(), p.workflow(), p.event())
+	add(groupTasks, p.submit(), p.task(), p.workflow(), p.event(), p.mcp())
 	add(groupPool, p.device(), p.host())
 	add(groupOperate, p.serve(), p.agent(), p.preset(), p.doctor(), p.login(), p.logout(), p.backup(), p.version())
 	p.completes(root)

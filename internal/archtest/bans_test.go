@@ -38,6 +38,11 @@ var bans = []ban{
 		why:     "the terminal is cli's affair",
 	},
 	{
+		imports: []string{"github.com/modelcontextprotocol/..."},
+		only:    []string{"internal/mcp"},
+		why:     "the protocol of AI agents is known to internal/mcp alone",
+	},
+	{
 		imports: []string{"github.com/prometheus/..."},
 		only:    []string{"internal/telemetry"},
 		why:     "figures are noted through telemetry.Metrics",

@@ -27,7 +27,7 @@ var floors = []floor{
 		"strategy/builtin", "runner/builtin", "bridge/builtin", "internal/store/sqlstore", "internal/ledger", "dispatch",
 	}},
 	{4, []string{"internal/control", "internal/scheduler", "internal/sweep", "internal/auth", "internal/leader", "internal/follow", "internal/retention"}},
-	{5, []string{"internal/agent", "internal/httpapi", "internal/webui"}},
+	{5, []string{"internal/agent", "internal/httpapi", "internal/webui", "internal/mcp"}},
 	{6, []string{"internal/server"}}, // the control plane put together
 	{7, []string{"internal/playground"}},
 	{8, []string{"cli"}},
