@@ -15,6 +15,7 @@ const (
 	overviewFailures = 8
 	overviewLanes    = 12
 	overviewText     = 240 // characters of a reason or a message
+	overviewBrief    = 100 // characters of a goal
 )
 
 // Overview is the pool at one glance.
@@ -43,7 +44,7 @@ func (c *Control) Overview(ctx context.Context) (v1.Overview, error) {
 	for _, f := range read.Failures {
 		o.Failures = append(o.Failures, v1.OverviewTask{
 			TaskID: string(f.ID), Brief: briefOf(f.Brief), DeviceID: string(f.DeviceID), Attempt: f.Attempt,
-			Failure: v1.Failure{Code: f.Failure.Code, Message: cut(f.Failure.Message)}, FinishedAt: f.FinishedAt.UTC(),
+			Failure: v1.Failure{Code: f.Failure.Code, Message: cut(f.Failure.Message, overviewText)}, FinishedAt: f.FinishedAt.UTC(),
 		})
 	}
 	return o, nil
@@ -101,22 +102,22 @@ func overviewDevice(d phonebooth.Device, h phonebooth.Host, r store.Running, hel
 			since = r.DispatchedAt
 		}
 		w.Run = &v1.OverviewRun{
-			TaskID: string(r.TaskID), Attempt: r.Number, State: string(r.State), Brief: briefOf(r.Brief), LeaseExpiresAt: r.ExpiresAt.UTC(),
+			TaskID: string(r.TaskID), Attempt: r.Number, State: string(r.State), Brief: briefOf(r.Brief), LeaseExpiresAt: r.ExpiresAt.Truncate(time.Second).UTC(),
 			CancelRequested: r.CancelRequested,
 		}
 	case phonebooth.ReasonCordon, phonebooth.ReasonQuarantine:
-		since, w.Reason = d.HoldSince, cut(d.HoldReason)
+		since, w.Reason = d.HoldSince, cut(d.HoldReason, overviewText)
 	case phonebooth.ReasonDraining:
 		since = h.DrainingSince
 	case phonebooth.ReasonSilent:
 		since = h.SilentSince
 	case phonebooth.ReasonDeaf:
-		since, w.Reason = h.DeafSince, cut(h.DeafReason)
+		since, w.Reason = h.DeafSince, cut(h.DeafReason, overviewText)
 	default:
-		w.Reason = cut(d.ConditionReason)
+		w.Reason = cut(d.ConditionReason, overviewText)
 	}
 	if !since.IsZero() {
-		since = since.UTC()
+		since = since.Truncate(time.Second).UTC() // a thousand times a few digits
 		w.Since = &since
 	}
 	return w
@@ -127,14 +128,14 @@ func briefOf(b store.Brief) string {
 	if b.Workflow != "" {
 		return b.Workflow
 	}
-	return strings.Join(strings.Fields(b.Goal), " ")
+	return cut(strings.Join(strings.Fields(b.Goal), " "), overviewBrief)
 }
 
-// cut is the beginning of a text.
-func cut(s string) string {
+// cut is the beginning of a text, so many characters.
+func cut(s string, limit int) string {
 	n := 0
 	for at := range s {
-		if n++; n > overviewText {
+		if n++; n > limit {
 			return s[:at]
 		}
 	}

@@ -56,7 +56,7 @@ export function wall(shown, chose) {
       for (const b of buttons) text(b.querySelector('.segment-count'), count(counts[b.dataset.show]));
       hosts.dataset.size = devices.length <= 60 ? 'large' : devices.length <= 240 ? 'medium' : 'small';
       const groups = [...byHost.values()].filter((g) => g.devices.length > 0 || (show === 'all' && g.host.state !== 'ready'));
-      keyed(hosts, groups, (g) => g.host.id, makeHost, fillHost);
+      keyed(hosts, groups.map((g) => ({ ...g, small: hosts.dataset.size === 'small' })), (g) => g.host.id, makeHost, fillHost);
       showEmpty(empty, devices.length, groups.length);
     },
   };
@@ -91,13 +91,46 @@ function fillHost(node, g) {
     replace(state, g.host.state !== 'ready' && badge(hostLook(g.host.state)));
   }
   text(head.querySelector('.host-count'), g.devices.length === g.all ? plural(g.all, 'device') : `${count(g.devices.length)} of ${plural(g.all, 'device')}`);
-  keyed(tiles, g.devices, (d) => d.id, makeTile, fillTile);
+  const [make, fill] = g.small ? [makeSmall, fillSmall] : [makeTile, fillTile];
+  keyed(tiles, g.devices, (d) => (g.small ? `small ${d.id}` : d.id), make, fill);
+}
+
+// Of a thousand devices each is a shape and a name; the rest is in its title and its label.
+function makeSmall(d) {
+  const node = h('li', { class: 'tile' }, h('span', { class: 'tile-shape' }), h('a', { class: 'tile-name cut', href: address('devices', d.id), data: { row: '' } }));
+  fillSmall(node, d);
+  return node;
+}
+
+function fillSmall(node, d) {
+  if (node.shown === d) return;
+  node.shown = d;
+  const look = deviceLook(d);
+  setLook(node, node.firstChild, look);
+  setName(node, node.lastChild, d, wordOf(d, look));
+}
+
+function wordOf(d, look) {
+  return d.run?.cancel_requested ? 'cancelling' : d.run?.state === 'assigned' ? 'assigned' : look.word;
+}
+
+function setLook(node, at, look) {
+  if (node.dataset.look === `${look.tone} ${look.icon}`) return;
+  node.dataset.look = `${look.tone} ${look.icon}`;
+  node.dataset.tone = look.tone;
+  at.replaceChildren(shape(look.icon));
+}
+
+function setName(node, link, d, word) {
+  text(link, d.name || d.id);
+  const says = [d.name, word, d.run?.brief || d.reason].filter(Boolean).join(' · ');
+  node.title = says;
+  link.setAttribute('aria-label', says);
 }
 
 function makeTile(d) {
   const node = h('li', { class: 'tile' },
     h('span', { class: 'tile-top' },
-      h('span', { class: 'tile-shape' }),
       h('a', { class: 'tile-name cut', href: address('devices', d.id), data: { row: '' } }, d.name || d.id),
       time(d.since, 'since')),
     h('span', { class: 'tile-does' }, h('span', { class: 'badge plain' }), h('a', { class: 'tile-task cut', hidden: true }), h('span', { class: 'tile-reason cut muted' })),
@@ -112,18 +145,10 @@ function fillTile(node, d) {
   const look = deviceLook(d);
   const { run } = d;
   const [top, does, foot] = node.children;
-  const word = run?.cancel_requested ? 'cancelling' : run?.state === 'assigned' ? 'assigned' : look.word;
-  if (node.dataset.look !== `${look.tone} ${look.icon}`) {
-    node.dataset.look = `${look.tone} ${look.icon}`;
-    node.dataset.tone = look.tone;
-    top.children[0].replaceChildren(shape(look.icon));
-  }
-  const name = top.children[1];
-  text(name, d.name || d.id);
-  const says = [d.name, word, run?.brief || d.reason].filter(Boolean).join(' · ');
-  node.title = says;
-  name.setAttribute('aria-label', says);
-  setTime(top.children[2], d.since, 'since');
+  const word = wordOf(d, look);
+  if (node.dataset.tone !== look.tone) node.dataset.tone = look.tone;
+  setName(node, top.children[0], d, word);
+  setTime(top.children[1], d.since, 'since');
   setBadge(does.children[0], look, word);
   const task = does.children[1];
   task.hidden = !run;

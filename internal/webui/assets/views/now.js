@@ -1,7 +1,7 @@
 // The view Now: the wall of devices, what waits, and how the last hour went.
 
 import { throughputChart } from '../chart.js';
-import { constraintTags, constraintWords, problemNotice } from '../describe.js';
+import { constraintTags, problemNotice } from '../describe.js';
 import { h, keyed, paced, perFrame, replace, text } from '../dom.js';
 import { count, plural, setTime, time } from '../format.js';
 import { Pool } from '../pool.js';
@@ -139,11 +139,11 @@ function showLanes(parts, overview, nameOf) {
   const most = Math.max(...lanes.map((l) => l.queued));
   keyed(parts.lanes, lanes, (l) => JSON.stringify(l.constraints), (l) => {
     const node = h('a', { class: 'lane', href: laneHref(l) }, constraintTags(l.constraints, nameOf),
-      h('span', { class: 'lane-depth' }, h('span', { class: 'lane-count' }), h('span', { class: 'bar', data: { tone: 'busy' } }, h('span'))),
+      h('span', { class: 'lane-depth' }, h('span', { class: 'lane-count' }), h('span', { class: 'sr-only' }, ' queued, '), h('span', { class: 'bar', data: { tone: 'busy' } }, h('span'))),
       h('span', { class: 'small muted nowrap' }, 'oldest ', time(l.oldest.submitted_at, 'since')));
-    fillLane(node, l, most, nameOf);
+    fillLane(node, l, most);
     return node;
-  }, (node, l) => fillLane(node, l, most, nameOf));
+  }, (node, l) => fillLane(node, l, most));
 }
 
 function laneHref(l) {
@@ -152,11 +152,10 @@ function laneHref(l) {
   return `/tasks?${q}`;
 }
 
-function fillLane(node, l, most, nameOf) {
+function fillLane(node, l, most) {
   text(node.querySelector('.lane-count'), count(l.queued));
   node.querySelector('.bar > span').style.width = `${Math.max(2, (l.queued / most) * 100)}%`;
   setTime(node.querySelector('time'), l.oldest.submitted_at, 'since');
-  node.setAttribute('aria-label', `${plural(l.queued, 'task')} for ${constraintWords(l.constraints, nameOf).join(', ') || 'any device'}`);
 }
 
 function showFailures(list, overview, devices) {
