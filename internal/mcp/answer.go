@@ -36,7 +36,9 @@ func add[In, Out any](s *Server, name, description string, hints sdk.ToolAnnotat
 		})
 }
 
-func reads() sdk.ToolAnnotations { return sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true} }
+func reads() sdk.ToolAnnotations {
+	return sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}
+}
 
 func changes(destroys, idempotent bool) sdk.ToolAnnotations {
 	return sdk.ToolAnnotations{DestructiveHint: &destroys, IdempotentHint: idempotent}

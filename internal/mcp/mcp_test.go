@@ -1,0 +1,51 @@
+package mcp_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/phonebooth-dev/phonebooth/client"
+	"github.com/phonebooth-dev/phonebooth/internal/mcp"
+)
+
+func TestWithoutAServerEachToolSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	here, there := sdk.NewInMemoryTransports()
+	s := mcp.New(func() (*client.Client, error) { return nil, errors.New("no server is known") }, mcp.Options{})
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(t.Context(), there) }()
+	c, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), here, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err := c.ListTools(t.Context(), nil)
+	if err != nil || len(tools.Tools) != 12 {
+		t.Fatalf("%d tools, %v; want 12", len(tools.Tools), err)
+	}
+	for _, tool := range tools.Tools {
+		arguments := map[string]any{}
+		for _, name := range []string{"task_id", "name"} {
+			if strings.HasPrefix(tool.Name, "list_") && tool.Name != "list_artifacts" && tool.Name != "list_steps" || tool.Name == "submit_task" ||
+				name == "name" && tool.Name != "read_artifact" {
+				continue
+			}
+			arguments[name] = "x"
+		}
+		answer, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: tool.Name, Arguments: arguments})
+		if err != nil {
+			t.Fatal(tool.Name, err)
+		}
+		if text := answer.Content[0].(*sdk.TextContent).Text; !answer.IsError || !strings.Contains(text, "next: ") || !strings.Contains(text, "phonebooth login") {
+			t.Errorf("%s answers %q, want a refusal that says how to mend it", tool.Name, text)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatalf("the end of the caller is %v, want no error", err)
+	}
+}
