@@ -100,3 +100,43 @@ func TestFollowEnds(t *testing.T) {
 		}
 	})
 }
+
+func TestFollowTellsWhatWasPrunedAndGoesOnAfterBeingDropped(t *testing.T) {
+	t.Parallel()
+	const pruned = "id: 5\nevent: pruned\ndata: {\"code\":\"position_pruned\",\"message\":\"gone\",\"oldest\":6}\n\n"
+	const dropped = "id: 6\nevent: dropped\ndata: {\"code\":\"slow_reader\",\"message\":\"slow\"}\n\n"
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: []func(*http.Request) (*http.Response, error){
+			streams(pruned+event(6)+dropped, false), streams(event(7), true),
+		}}
+		var oldest, got []int64
+		q := client.EventQuery{After: 2, Labels: []string{"a=b", "c"}, Kinds: []string{"task.*", "host.silent"}, Pruned: func(n int64) { oldest = append(oldest, n) }}
+		for e, err := range newClient(t, s, client.Options{}).Follow(t.Context(), q) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got = append(got, e.Pos); len(got) == 2 {
+				break
+			}
+		}
+		if fmt.Sprint(got, oldest) != "[6 7] [6]" {
+			t.Errorf("got %v, told of %v", got, oldest)
+		}
+		if asked := s.asked[0].URL.Query(); fmt.Sprint(asked["label"], asked["kind"]) != "[a=b c] [task.*,host.silent]" {
+			t.Errorf("asked %v", asked)
+		}
+		if id := s.asked[1].Header.Get("Last-Event-ID"); id != "6" {
+			t.Errorf("went on behind %s", id)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: []func(*http.Request) (*http.Response, error){streams(pruned+event(6), true)}}
+		var got []error
+		for _, err := range newClient(t, s, client.Options{}).Follow(t.Context(), client.EventQuery{After: 2}) {
+			got = append(got, err)
+		}
+		if len(got) != 1 || phonebooth.CodeOf(got[0]) != "position_pruned" {
+			t.Errorf("nobody would be told: got %v, want the error position_pruned", got)
+		}
+	})
+}
