@@ -70,6 +70,17 @@ func TestAProgramIsToldOfInputsThatHaveADefault(t *testing.T) {
 	h.logged(t, a, "rest! unset 1\n")
 }
 
+func TestC37_ARunnerReadsMoreOfItsOutputThanALogMayHave(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1, agent.Options{})
+	h.do(func() { h.deaf = true }) // nothing is sent, so a log that is too large is cut
+	a := h.by("counted", "sim-1", "head -c 80000000 /dev/zero; sleep 0.6; printf over")
+	r := h.ended(t, a)
+	if check(t, r, "failed", "counted"); r.Message != "80000004 <nil>" {
+		t.Errorf("the runner has read %s bytes, want all", r.Message)
+	}
+}
+
 func TestTheCommandsThatPassedAreTheDevicesLog(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, 1, agent.Options{Secrets: map[string]telemetry.Secret{"S": telemetry.NewSecret("hunter2-hunter2")}})

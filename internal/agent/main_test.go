@@ -99,6 +99,9 @@ func runners() (*runner.Registry, error) {
 			p.Inputs = map[string]runner.Value{"to-do": {Default: "{goal}!"}, "open": {}}
 			r.Runner = p
 		})),
+		g.Register(with(own("counted", "sh", "-c", `eval "$PHONEBOOTH_GOAL"`), func(r *runner.Registration) {
+			r.Runner, r.ReadsLog = counted{r.Runner.(runner.Program)}, true
+		})),
 		g.Register(own("echo", "sh", "-c", `printf %s "$PHONEBOOTH_GOAL"`)), g.Register(own("missing", "no-such-program-here")),
 		g.Register(with(own("quiet", "sh", "-c", `eval "$PHONEBOOTH_GOAL"`), func(r *runner.Registration) { r.Limits.Silence = time.Second })),
 		g.Register(with(own("small", "sh", "-c", `eval "$PHONEBOOTH_GOAL"`), func(r *runner.Registration) {
@@ -113,6 +116,17 @@ func runners() (*runner.Registry, error) {
 func with(r runner.Registration, change func(*runner.Registration)) runner.Registration {
 	change(&r)
 	return r
+}
+
+// counted is a runner that fails with how much its program wrote.
+type counted struct{ runner.Program }
+
+func (counted) Parse(e runner.End) (phonebooth.Report, bool) {
+	if e.Log == nil {
+		return runner.Failed("no_log", "there is no log"), true
+	}
+	n, err := io.Copy(io.Discard, e.Log)
+	return runner.Failed("counted", fmt.Sprint(n, err)), true
 }
 
 // lastLine is a runner that fails under what its program wrote, and leaves it as an artifact.
