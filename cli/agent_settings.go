@@ -72,24 +72,9 @@ func (s hostSettings) bridges(known *bridge.Registry) (map[string]bridge.Bridge,
 	if err := s.Devices.check(); err != nil {
 		return nil, err
 	}
-	asked := maps.Clone(s.Bridges)
-	if asked == nil {
-		asked = map[string]bridge.Settings{}
-	}
-	if s.Sim < 0 || s.Sim > phonebooth.MaxDevicesPerHost {
-		return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid", "--sim must be between 0 and %d", phonebooth.MaxDevicesPerHost)
-	}
-	if s.Sim > 0 {
-		asked[bridgeSim] = bridge.Settings{"devices": strconv.Itoa(s.Sim)}
-	}
-	switch s.ADB {
-	case adbOff:
-	case adbAuto:
-		if slices.Contains(known.Names(), bridgeADB) { // a custom build may leave it out
-			asked[bridgeADB] = bridge.Settings{}
-		}
-	default:
-		asked[bridgeADB] = bridge.Settings{"server": s.ADB}
+	asked, err := s.asked(known)
+	if err != nil {
+		return nil, err
 	}
 	open := map[string]bridge.Bridge{}
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
@@ -106,6 +91,39 @@ func (s hostSettings) bridges(known *bridge.Registry) (map[string]bridge.Bridge,
 		return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid", "this host would have no devices: --adb is off, and --sim is 0")
 	}
 	return open, nil
+}
+
+// asked are the settings of each bridge that is asked for. A bridge that the configuration names stays as it stands there: a
+// flag that says something else of it is refused.
+func (s hostSettings) asked(known *bridge.Registry) (map[string]bridge.Settings, error) {
+	asked := maps.Clone(s.Bridges)
+	if asked == nil {
+		asked = map[string]bridge.Settings{}
+	}
+	named := func(name string) bool { _, ok := asked[name]; return ok }
+	switch {
+	case s.Sim < 0 || s.Sim > phonebooth.MaxDevicesPerHost:
+		return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid", "--sim must be between 0 and %d", phonebooth.MaxDevicesPerHost)
+	case s.Sim > 0 && named(bridgeSim):
+		return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid",
+			"simulated devices are asked for twice: bridges.sim in the configuration, and sim: %d; leave one of them away", s.Sim)
+	case s.Sim > 0:
+		asked[bridgeSim] = bridge.Settings{"devices": strconv.Itoa(s.Sim)}
+	}
+	switch s.ADB {
+	case adbOff:
+	case adbAuto:
+		if slices.Contains(known.Names(), bridgeADB) && !named(bridgeADB) { // a custom build may leave it out
+			asked[bridgeADB] = bridge.Settings{}
+		}
+	default:
+		if named(bridgeADB) {
+			return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid",
+				"adb is spoken of twice: bridges.adb in the configuration, and adb: %s; name the server as server: under bridges.adb, or leave bridges.adb away", s.ADB)
+		}
+		asked[bridgeADB] = bridge.Settings{"server": s.ADB}
+	}
+	return asked, nil
 }
 
 // tagging is a bridge whose devices all have some more tags.
