@@ -12,7 +12,7 @@ TOOL  := go tool -modfile=tools/go.mod
 
 .PHONY: help
 help:
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: install
 install: ## Install the Debian packages that tests need and this machine lacks (as root)
@@ -54,6 +54,10 @@ demo: ## Watch tasks go through a small simulated pool
 .PHONY: dev
 dev: ## Run a whole system on this machine with every phone that adb sees; ARGS="--sim 2" adds simulated ones
 	go run ./cmd/phonebooth dev $(ARGS)
+
+.PHONY: screenshots
+screenshots: install ## Write a picture of every view of the dashboard into bin/screenshots: light, dark, and as wide as a phone
+	CI=true PHONEBOOTH_SCREENSHOTS=$(CURDIR)/bin/screenshots go test ./internal/webui -run '^TestScreenshots$$' -count=1
 
 .PHONY: bench
 bench: install ## Measure; BENCH and PKG choose what

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/phonebooth-dev/phonebooth/internal/auth"
 	"github.com/phonebooth-dev/phonebooth/internal/lifecycle"
 	"github.com/phonebooth-dev/phonebooth/internal/playground"
 	strategies "github.com/phonebooth-dev/phonebooth/strategy/builtin"
@@ -97,6 +99,7 @@ func (p *program) runDev(cmd *cobra.Command, s devSettings) error {
 				say(cmd, "the token could not be kept in your configuration file: %v", err)
 				say(cmd, "give it yourself: --server %s --token-file %s/admin.token", url, s.Data)
 			}
+			say(cmd, "dashboard: %s in a browser; sign in with the token in %s", url, filepath.Join(s.Data, auth.AdminTokenFile))
 			say(cmd, "in another terminal: phonebooth device list")
 			say(cmd, "                     phonebooth submit --goal 'open Settings' --wait")
 		},

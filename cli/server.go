@@ -121,6 +121,7 @@ func (p *program) runServer(cmd *cobra.Command, s serverSettings) error {
 	token := cmp.Or(s.AdminTokenFile, filepath.Join(s.Data, auth.AdminTokenFile))
 	address := fromElsewhere(srv.URL(), os.Hostname)
 	say(cmd, "phonebooth server: %s", address)
+	say(cmd, "dashboard: %s in a browser; sign in with the token in %s", address, token)
 	say(cmd, "log in with: phonebooth login %s --token-file %s", address, token)
 	log.Info("server started", "url", srv.URL(), "strategy", s.Strategy, "version", p.opts.Version)
 	err = srv.Run(cmd.Context())

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +35,6 @@ func load() *assets {
 	a := &assets{byName: map[string]*asset{}}
 	sum := sha256.New()
 	var base, css bytes.Buffer
-	var modules []string
 	err := fs.WalkDir(files, "assets", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -54,15 +54,12 @@ func load() *assets {
 		case name != "index.html":
 			a.byName[name] = newAsset(name, content)
 		}
-		if path.Ext(name) == ".js" && path.Dir(name) == "." && name != "theme.js" {
-			modules = append(modules, name)
-		}
 		return nil
 	})
 	if err == nil {
 		a.hash = hex.EncodeToString(sum.Sum(nil)[:8])
 		a.byName[styles] = newAsset(styles, slices.Concat(base.Bytes(), css.Bytes()))
-		a.shell, err = a.page(modules)
+		a.shell, err = a.page(a.imports("app.js", "views/now.js"))
 	}
 	if err != nil {
 		panic(fmt.Sprintf("the embedded dashboard: %v", err))
@@ -70,7 +67,27 @@ func load() *assets {
 	return a
 }
 
-// page makes the shell. The modules that every view needs are named in it, so that a browser asks for them at once.
+var importLine = regexp.MustCompile(`(?m)^import .*'(\.[^']+)';$`)
+
+// imports are modules and all that they import, each once.
+func (a *assets) imports(roots ...string) []string {
+	var found []string
+	for len(roots) > 0 {
+		name := roots[0]
+		roots = roots[1:]
+		if slices.Contains(found, name) || a.byName[name] == nil {
+			continue
+		}
+		found = append(found, name)
+		for _, m := range importLine.FindAllSubmatch(a.byName[name].plain, -1) {
+			roots = append(roots, path.Join(path.Dir(name), string(m[1])))
+		}
+	}
+	return found
+}
+
+// page makes the shell. The modules that the frame and the first view need are named in it, so that a browser asks for all of
+// them at once.
 func (a *assets) page(modules []string) (*asset, error) {
 	t, err := template.ParseFS(files, "assets/index.html")
 	if err != nil {
