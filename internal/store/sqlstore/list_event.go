@@ -26,7 +26,7 @@ func (s *Store) Events(ctx context.Context, filter store.EventFilter) ([]phonebo
 
 // eventWalk is the way along which events are read: those of a task or a device have an index, all have their positions.
 func eventWalk(f *store.EventFilter) walk {
-	w := walk{from: " FROM events e", key: "e.pos"}
+	w := walk{from: " FROM events e", key: "e.pos", look: scattered}
 	switch {
 	case f.TaskID != "":
 		w.terms.and("e.task_id <> '' AND e.task_id = $?", string(f.TaskID))
@@ -34,6 +34,8 @@ func eventWalk(f *store.EventFilter) walk {
 	case f.DeviceID != "":
 		w.terms.and("e.device_id <> '' AND e.device_id = $?", string(f.DeviceID))
 		f.DeviceID = ""
+	default:
+		w.look = look
 	}
 	return w
 }
@@ -79,7 +81,7 @@ func (s *Store) EventPage(ctx context.Context, f store.EventFilter) (page store.
 		t := where{terms: slices.Clone(way.terms.terms), args: slices.Clone(way.terms.args)}
 		begin(&t)
 		end := t.end(order, 1)
-		t.args = append(t.args, int64(look-1))
+		t.args = append(t.args, int64(way.look-1))
 		if err := s.engine.read(ctx, every(&edge, scanNumber, "SELECT e.pos"+way.from+end+offset(len(t.args)), t.args...)); err != nil {
 			return page, err
 		}

@@ -10,8 +10,11 @@ import (
 	"github.com/phonebooth-dev/phonebooth/internal/store"
 )
 
-// look is how many rows one page looks at, at most.
-const look = 5000
+// So many rows one page looks at, at most.
+const (
+	look      = 5000 // that lie beside each other, in the order in which they were written
+	scattered = 1000 // each of which may have to be fetched from the disk for itself
+)
 
 // walk is the way along which a list is read: an index that is in the list's order, and whose rows are those of its terms. All
 // else that is asked for is seen on the rows themselves, and is said so that no other index serves.
@@ -20,11 +23,12 @@ type walk struct {
 	key   string // the column that orders
 	terms where
 	few   bool // there cannot be many: no bound is needed
+	look  int
 }
 
 // taskWalk chooses the way by what is likely to be rare, and leaves in f what the rows have to be asked.
 func taskWalk(f *store.TaskFilter) walk {
-	w := walk{from: " FROM tasks t", key: "t.seq"}
+	w := walk{from: " FROM tasks t", key: "t.seq", look: scattered}
 	active := func(s phonebooth.Status) bool { return s.Active() }
 	open := func(s phonebooth.Status) bool { return !s.Terminal() }
 	pair := slices.IndexFunc(f.Labels, func(l store.Label) bool { return !l.Any })
@@ -50,6 +54,8 @@ func taskWalk(f *store.TaskFilter) walk {
 	case len(f.Status) == 1:
 		w.terms.and("t.finished_at > 0 AND t.status = $?", string(f.Status[0]))
 		f.Status = nil
+	default:
+		w.look = look
 	}
 	return w
 }
@@ -119,7 +125,7 @@ func (s *Store) Tasks(ctx context.Context, f store.TaskFilter) (page store.TaskP
 	bounds := way.bounds(f.Before, low)
 	floor := int64(0)
 	if asked && !way.few && f.Limit > 0 {
-		if floor, err = s.floor(ctx, way, bounds, look); err != nil {
+		if floor, err = s.floor(ctx, way, bounds); err != nil {
 			return page, err
 		}
 	}
@@ -158,13 +164,13 @@ func (w walk) bounds(before, low int64) func(*where) {
 	}
 }
 
-// floor is where a look of n rows along the way ends; 0 when the way ends before.
-func (s *Store) floor(ctx context.Context, way walk, bounds func(*where), n int) (int64, error) {
+// floor is where a look along the way ends; 0 when the way ends before.
+func (s *Store) floor(ctx context.Context, way walk, bounds func(*where)) (int64, error) {
 	t := where{terms: slices.Clone(way.terms.terms), args: slices.Clone(way.terms.args)}
 	bounds(&t)
 	from, _, _ := strings.Cut(way.from, " CROSS JOIN ") // the rows behind the index are not needed
 	end := t.end(way.key+" DESC", 1)
-	t.args = append(t.args, int64(n-1))
+	t.args = append(t.args, int64(way.look-1))
 	var found []int64
 	err := s.engine.read(ctx, every(&found, scanNumber, "SELECT "+way.key+from+end+offset(len(t.args)), t.args...))
 	if err != nil || len(found) == 0 {
