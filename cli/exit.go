@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"charm.land/fang/v2"
@@ -110,6 +111,9 @@ func inWords(err error) string {
 		return "interrupted"
 	case errors.As(err, &refusal):
 		message := refusal.Message + " (" + refusal.Code + ")"
+		if refusal.Code == "unauthenticated" && strings.Contains(refusal.Message, "Authorization") { // the words of HTTP
+			message = "the server does not know this token (" + refusal.Code + ")"
+		}
 		if untrusted(err) {
 			message = "the certificate of the server is not trusted (" + refusal.Code + ")"
 		}
@@ -168,6 +172,9 @@ func next(err error) []string {
 	}
 	if untrusted(err) {
 		return []string{"if it is your own: name the file of the certificate, or of its authority, in SSL_CERT_FILE"}
+	}
+	if phonebooth.CodeOf(err) == "unauthenticated" && os.Getenv(envToken) != "" {
+		return []string{envToken + " is set, and goes before the token that is kept for the server: unset it, or set the right one", advice["unauthenticated"]}
 	}
 	if line := advice[phonebooth.CodeOf(err)]; line != "" {
 		return []string{line}

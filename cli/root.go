@@ -38,11 +38,11 @@ phonebooth device list`,
 		&cobra.Group{ID: groupPool, Title: "pool"}, &cobra.Group{ID: groupOperate, Title: "operate"},
 	)
 	root.SetFlagErrorFunc(badFlag)
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { // cobra would look later, and call it no mistake of usage
-		if err := cmd.ValidateFlagGroups(); err != nil {
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := cmd.ValidateFlagGroups(); err != nil { // cobra would look later, and call it no mistake of usage
 			return usage(cmd, "%w", err)
 		}
-		return nil
+		return p.wholeTask(cmd, args)
 	}
 	add := func(id string, verbs ...*cobra.Command) {
 		for _, verb := range verbs {
