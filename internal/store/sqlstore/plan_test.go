@@ -166,11 +166,20 @@ func loadAndSave(ctx context.Context, tx store.Tx) error {
 // sayLists asks for lists by every filter, alone and with one that only the rows can tell.
 func sayLists(ctx context.Context, s *Store, note func(any, error)) {
 	for _, f := range []store.TaskFilter{
-		{}, {Status: []phonebooth.Status{phonebooth.Queued}}, {Status: []phonebooth.Status{phonebooth.Dispatched}},
-		{Status: []phonebooth.Status{phonebooth.Queued, phonebooth.Dispatched}}, {Status: []phonebooth.Status{phonebooth.Failed}},
-		{Status: []phonebooth.Status{phonebooth.Failed, phonebooth.Done}}, {DeviceID: "d"}, {HostID: "h"}, {Workflow: "w", WorkflowVersion: 2},
-		{DriverTypes: []string{"sim"}}, {Labels: []store.Label{{Name: "a", Value: "b"}}}, {Labels: []store.Label{{Name: "a", Any: true}}},
-		{Since: time.Now(), Until: time.Now()}, {Text: "x"},
+		{},
+		{Status: []phonebooth.Status{phonebooth.Queued}},
+		{Status: []phonebooth.Status{phonebooth.Dispatched}},
+		{Status: []phonebooth.Status{phonebooth.Queued, phonebooth.Dispatched}},
+		{Status: []phonebooth.Status{phonebooth.Failed}},
+		{Status: []phonebooth.Status{phonebooth.Failed, phonebooth.Done}},
+		{DeviceID: "d"},
+		{HostID: "h"},
+		{Workflow: "w", WorkflowVersion: 2},
+		{DriverTypes: []string{"sim"}},
+		{Labels: []store.Label{{Name: "a", Value: "b"}}},
+		{Labels: []store.Label{{Name: "a", Any: true}}},
+		{Since: time.Now(), Until: time.Now()},
+		{Text: "x"},
 	} {
 		f.Limit = 10
 		note(s.Tasks(ctx, f))
