@@ -236,6 +236,15 @@ function watchVisibility(live) {
       live.stop?.abort();
     }, hiddenFor);
   });
+  // A page that was left is kept by some browsers for a while, and must not keep a connection from the next.
+  addEventListener('pagehide', () => {
+    live.hiddenLong = true;
+    live.stop?.abort();
+  });
+  addEventListener('pageshow', () => {
+    live.hiddenLong = false;
+    live.wake?.();
+  });
   addEventListener('online', () => live.wake?.());
 }
 

@@ -3,6 +3,7 @@
 import { askForSignIn, problemOf, withQuery } from '../api.js';
 import { parser } from '../live.js';
 
+const hiddenFor = 5000; // then a page that nobody sees lets go of its connection: a browser has only six to one server
 const quiet = 40000; // without a byte, heartbeats come every 15 s: the connection is dead
 
 /**
@@ -15,8 +16,12 @@ export async function followLog({ task, attempt = 0, name = 'runner', signal, ta
   let position = `${attempt || 1}:0`;
   let failures = 0;
   state('connecting');
+  const unseen = absence(signal);
   while (!signal.aborted) {
+    await unseen.over();
+    if (signal.aborted) return;
     const stop = new AbortController();
+    unseen.leave = () => stop.abort();
     let watchdog = 0;
     const alive = () => {
       clearTimeout(watchdog);
@@ -66,9 +71,34 @@ export async function followLog({ task, attempt = 0, name = 'runner', signal, ta
       stop.abort();
     }
     if (signal.aborted) return;
+    if (unseen.now) continue;
     state('lost');
     await new Promise((done) => setTimeout(done, Math.min(5000, 200 * 2 ** failures) * (0.5 + Math.random() / 2)));
   }
+}
+
+// Tells when nobody sees the page: it is hidden for a while, or was left and is kept by the browser.
+function absence(signal) {
+  const a = { now: false, leave: () => {}, back: () => {}, over: () => (a.now ? new Promise((done) => (a.back = done)) : undefined) };
+  let timer = 0;
+  const go = () => {
+    a.now = true;
+    a.leave();
+  };
+  const come = () => {
+    clearTimeout(timer);
+    a.now = false;
+    a.back();
+  };
+  document.addEventListener('visibilitychange', () => {
+    clearTimeout(timer);
+    if (document.hidden) timer = setTimeout(go, hiddenFor);
+    else come();
+  }, { signal });
+  addEventListener('pagehide', go, { signal });
+  addEventListener('pageshow', come, { signal });
+  signal.addEventListener('abort', come);
+  return a;
 }
 
 function bytesOf(base64) {

@@ -116,7 +116,7 @@ export function drawAxis(axis, marks, scale, height) {
   const parts = [];
   for (const t of marks) {
     const x = scale.x(t.at).toFixed(1);
-    parts.push(svg('line', { x1: x, x2: x, y1: t.day ? 6 : height - 7, y2: height, class: t.day ? 'day' : '' }));
+    parts.push(svg('line', { x1: x, x2: x, y1: height - 7, y2: height, class: t.day ? 'day' : '' }));
     parts.push(svg('text', { x, y: height - 11, class: t.day ? 'day' : '', 'text-anchor': 'middle' }, tickText(t)));
   }
   axis.replaceChildren(...parts);

@@ -2,6 +2,7 @@
 
 import { h, replace } from '../dom.js';
 import { short } from '../format.js';
+import { everyDevice } from '../timeline/devices.js';
 import { Forecast } from '../submit/forecast.js';
 import { fieldAt, formOf, formOfQuery, newKey, requestOf } from '../submit/request.js';
 
@@ -43,14 +44,15 @@ class Submit {
   }
 
   async readPool() {
-    const read = async (path, key) => {
+    const read = async (key, asked) => {
       try {
-        this.pool[key] = (await this.api.get(path, { signal: this.signal }))[key];
+        this.pool[key] = await asked;
       } catch {
         // the form works without suggestions
       }
     };
-    await Promise.all([read('/v1/devices', 'devices'), read('/v1/hosts', 'hosts'), read('/v1/workflows', 'workflows')]);
+    const list = async (key) => (await this.api.get(`/v1/${key}`, { signal: this.signal }))[key];
+    await Promise.all([read('devices', everyDevice(this.api, this.signal)), read('hosts', list('hosts')), read('workflows', list('workflows'))]);
   }
 
   async readTask() {

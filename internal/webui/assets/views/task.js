@@ -1,5 +1,7 @@
 // Task: where it stands and why, its attempts and steps, its log as it is written, and what it left.
 
+import { ask } from '../dialogs.js';
+import { problemText } from '../describe.js';
 import { h, keyed, paced, replace } from '../dom.js';
 import { oneLine, plural, short } from '../format.js';
 import { setBadge, taskLook } from '../status.js';
@@ -51,7 +53,6 @@ class TaskView {
         h('div', { class: 'stack' }, h('section', { class: 'card', 'aria-label': 'Why' }, h('div', { class: 'body' }, this.why)), this.steps.node, this.logCard(), this.files.node, this.result.node),
         h('aside', { class: 'stack', 'aria-label': 'About this task' }, this.tries.node, this.facts.node)));
     this.root.append(this.page);
-    this.readNames();
     this.load();
     this.follow();
   }
@@ -66,17 +67,6 @@ class TaskView {
       if (!document.hidden && this.task && !over(this.task)) this.explain();
     }, 5000);
     this.signal.addEventListener('abort', () => clearInterval(timer));
-  }
-
-  async readNames() {
-    try {
-      const [{ devices }, { hosts }] = await Promise.all([this.api.get('/v1/devices', { signal: this.signal }), this.api.get('/v1/hosts', { signal: this.signal })]);
-      for (const d of devices) this.devices.set(d.id, d.name);
-      for (const x of hosts) this.hosts.set(x.id, x.name);
-      if (this.task) this.draw();
-    } catch {
-      // ids are shown instead
-    }
   }
 
   get names() {
@@ -95,12 +85,15 @@ class TaskView {
       if (task.workflow && !this.declared) await this.readWorkflow();
       this.draw();
       if (before && before !== task.status) this.announce?.(`The task is ${task.status}.`);
-      if (!before) this.showLog();
+      if (!before) {
+        await this.readExplanation(); // it knows names
+        this.showLog();
+      }
       this.tell('');
     } catch (err) {
       if (signal.aborted) return;
       if (err.status === 404) this.gone(err);
-      else this.tell(err.message);
+      else this.tell(problemText(err));
     }
   }
 
@@ -120,9 +113,21 @@ class TaskView {
       const text = explanation.sentences.join('\n');
       if (text !== this.said) replace(this.why, sentencesOf(explanation));
       this.said = text;
+      this.learn([explanation.run?.device, ...explanation.attempts.map((a) => a.device)]);
     } catch (err) {
       if (!this.signal.aborted && !this.said) replace(this.why, h('p', { class: 'muted' }, err.message));
     }
+  }
+
+  // Takes names from references.
+  learn(references) {
+    const known = this.devices.size;
+    for (const r of references) {
+      if (!r?.id) continue;
+      this.devices.set(r.id, r.name);
+      this.hosts.set(r.host_id, r.host_name);
+    }
+    if (this.devices.size !== known && this.task) this.draw();
   }
 
   gone(err) {
@@ -175,25 +180,18 @@ class TaskView {
       h('a', { class: 'button', href: `/submit?from=${encodeURIComponent(this.id)}` }, 'Submit again'));
   }
 
-  askCancel() {
-    const dialog = h('dialog', { 'aria-labelledby': 'cancel-title', on: { close: () => dialog.remove() } },
-      h('form', { method: 'dialog', class: 'stack', on: { submit: (e) => e.submitter?.value === 'yes' && this.cancel() } },
-        h('h2', { id: 'cancel-title' }, 'Cancel this task?'),
-        h('p', null, this.task.status === 'queued' ? 'It is queued and ends at once.' : 'Its runner is told to stop, and is stopped if it does not. What it left so far is kept.'),
-        h('div', { class: 'actions' }, h('button', { class: 'button', type: 'submit', value: 'no', autofocus: true }, 'Keep it'),
-          h('button', { class: 'button danger', type: 'submit', value: 'yes' }, 'Cancel task'))));
-    document.body.append(dialog);
-    dialog.showModal();
-  }
-
-  async cancel() {
-    try {
-      this.task = await this.api.post(`${this.path}/cancel`);
-      this.draw();
-      this.announce?.(over(this.task) ? 'The task is cancelled.' : 'The cancellation is requested.');
-    } catch (err) {
-      this.tell(err.message);
-    }
+  async askCancel() {
+    const queued = this.task.status === 'queued';
+    const done = await ask({
+      title: 'Cancel this task?', does: 'Cancel task', danger: true,
+      text: queued ? 'It is queued and ends at once.' : 'Its runner is told to stop, and is stopped if it does not. What it left so far is kept.',
+      act: async () => {
+        this.task = await this.api.post(`${this.path}/cancel`);
+      },
+    });
+    if (!done || this.signal.aborted) return;
+    this.draw();
+    this.announce?.(over(this.task) ? 'The task is cancelled.' : 'The cancellation is requested.');
     this.load();
   }
 

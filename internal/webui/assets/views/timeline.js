@@ -3,6 +3,7 @@
 import { h, paced } from '../dom.js';
 import { duration, plural } from '../format.js';
 import { taskLooks, deviceLooks, shape } from '../status.js';
+import { everyDevice } from '../timeline/devices.js';
 import { Rows } from '../timeline/data.js';
 import { Picture } from '../timeline/picture.js';
 import { Table } from '../timeline/table.js';
@@ -161,7 +162,7 @@ class Timeline {
 
   async loadDevices() {
     try {
-      const [{ devices }, { hosts }] = await Promise.all([this.api.get('/v1/devices', { signal: this.signal }), this.api.get('/v1/hosts', { signal: this.signal })]);
+      const [devices, { hosts }] = await Promise.all([everyDevice(this.api, this.signal), this.api.get('/v1/hosts', { signal: this.signal })]);
       const names = new Map(hosts.map((x) => [x.id, x.name]));
       const order = new Intl.Collator(undefined, { numeric: true });
       this.all = devices.map((d) => {
