@@ -47,42 +47,47 @@ phonebooth login --show-token`,
 		case len(args) == 0:
 			return whichServer(cmd)
 		}
-		address, err := serverURL(args[0])
-		if err != nil {
-			return notURL(cmd, args[0], err)
-		}
-		given, err := p.givenToken(cmd)
-		if err != nil {
-			return err
-		}
-		kept, err := keptAccounts()
-		if err != nil {
-			return err
-		}
-		token := cmp.Or(given, kept.Servers[address].Token)
-		if token != "" {
-			err = try(cmd.Context(), address, token)
-		}
-		if token == "" || given == "" && phonebooth.CodeOf(err) == "unauthenticated" {
-			if token, err = askToken(cmd, address); err == nil {
-				err = try(cmd.Context(), address, token)
-			}
-		}
-		if err != nil {
-			return notIn(err)
-		}
-		if err := remember(address, token); err != nil {
-			return err
-		}
-		if path, err := accountsPath(); err == nil {
-			say(cmd, "logged in to %s; its token is kept in %s, readable by you alone", address, path)
-		}
-		if other := os.Getenv(envServer); other != "" && other != address {
-			say(cmd, "as long as %s is set, verbs ask %s instead", envServer, other)
-		}
-		return nil
+		return p.logIn(cmd, args[0])
 	}
 	return cmd
+}
+
+// logIn tries a token with the server at text, and keeps it.
+func (p *program) logIn(cmd *cobra.Command, text string) error {
+	address, err := serverURL(text)
+	if err != nil {
+		return notURL(cmd, text, err)
+	}
+	given, err := p.givenToken(cmd)
+	if err != nil {
+		return err
+	}
+	kept, err := keptAccounts()
+	if err != nil {
+		return err
+	}
+	token := cmp.Or(given, kept.Servers[address].Token)
+	if token != "" {
+		err = try(cmd.Context(), address, token)
+	}
+	if token == "" || given == "" && phonebooth.CodeOf(err) == "unauthenticated" {
+		if token, err = askToken(cmd, address); err == nil {
+			err = try(cmd.Context(), address, token)
+		}
+	}
+	if err != nil {
+		return notIn(err)
+	}
+	if err := remember(address, token); err != nil {
+		return err
+	}
+	if path, err := accountsPath(); err == nil {
+		say(cmd, "logged in to %s; its token is kept in %s, readable by you alone", address, path)
+	}
+	if other := os.Getenv(envServer); other != "" && other != address {
+		say(cmd, "as long as %s is set, verbs ask %s instead", envServer, other)
+	}
+	return nil
 }
 
 // notIn is why there is no login, with what to do: it is not to log in.
