@@ -27,7 +27,7 @@ func TestTextOfOthersStaysText(t *testing.T) {
 		t.Fatal(err)
 	}
 	waiting := sys.Submit(t, v1.TaskRequest{Goal: "wait", Constraints: v1.Constraints{Tags: []string{markup}}})
-	p := browse(t, sys.URL())
+	p := browse(t, sys.URL(), "status of 404", "status of 422")
 	p.signIn(sys.Token())
 	for path, shown := range map[string]string{
 		"/": markup, "/devices": markup, "/devices/" + host.DeviceID("p1"): markup, "/devices/" + host.DeviceID("p2"): markup, "/tasks": markup,

@@ -39,6 +39,7 @@ func TestScreenshots(t *testing.T) {
 			}))
 			p.open(path)
 			p.settled()
+			p.do(chromedp.Sleep(time.Second)) // pictures and bars are drawn behind the answers
 			png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 			if err == nil {
 				err = os.WriteFile(filepath.Join(dir, name+"-"+look.name+".png"), png, 0o644)
@@ -71,6 +72,5 @@ func views(m *made) map[string]string {
 // settled waits until a view has what it asked for.
 func (p *page) settled() {
 	p.t.Helper()
-	p.wait("the view", "document.querySelector('main h1') && !document.querySelector('[aria-busy=true]')")
-	p.do(chromedp.Sleep(700 * time.Millisecond))
+	p.wait("the view", "document.querySelector('main h1') && !document.querySelector('[aria-busy=true]') && document.querySelector('.light')?.dataset.state === 'connected'")
 }
