@@ -81,10 +81,7 @@ func (p *program) runAgent(cmd *cobra.Command, s agentSettings, enroll string, t
 	if err != nil {
 		return usage(cmd, "%w", err)
 	}
-	secrets, err := s.Host.Secrets.read()
-	if err != nil {
-		return cannotStart(cmd, err)
-	}
+	secrets, without := s.Host.Secrets.ready(log)
 	hooks, err := s.Host.Cleanup.hooks()
 	if err != nil {
 		return usage(cmd, "%w", err)
@@ -103,7 +100,7 @@ func (p *program) runAgent(cmd *cobra.Command, s agentSettings, enroll string, t
 		return err
 	}
 	a, err := agent.New(home, c.Agent(string(id.HostID)), bridges, runners, agent.Options{
-		Version: p.opts.Version, TakeOver: takeOver, Log: log, Secrets: secrets, Cleanup: hooks,
+		Version: p.opts.Version, TakeOver: takeOver, Log: log, Secrets: secrets, Without: without, Cleanup: hooks,
 	})
 	if err != nil {
 		return err

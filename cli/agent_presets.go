@@ -3,10 +3,15 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"maps"
 	"os/exec"
 	"slices"
 	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 
 	"github.com/phonebooth-dev/phonebooth/runner"
 	"github.com/phonebooth-dev/phonebooth/runner/preset"
@@ -14,10 +19,34 @@ import (
 
 // presetSettings say which runners a host offers beside those that ship, and which of those it does not.
 type presetSettings struct {
-	Runners []preset.Runner `yaml:"runners"`
-	Files   []string        `yaml:"presets"`     // files, and directories of files
-	Off     []string        `yaml:"presets_off"` // names
+	Runners []ownRunner `yaml:"runners"`
+	Files   []string    `yaml:"presets"`     // files, and directories of files
+	Off     []string    `yaml:"presets_off"` // names
 }
+
+// ownRunner is one of runners: a runner, or why it is none. A wrong one costs itself alone.
+type ownRunner struct {
+	runner.Registration
+	err error
+}
+
+// UnmarshalYAML reads the fields. It is never an error.
+func (o *ownRunner) UnmarshalYAML(node ast.Node) error {
+	var r preset.Runner
+	err := r.UnmarshalYAML(node)
+	if place, ok := errors.AsType[yaml.Error](err); ok && place.GetToken() != nil {
+		at := place.GetToken().Position
+		err = fmt.Errorf("line %d, column %d: %w", at.Line, at.Column, err)
+	}
+	if err == nil {
+		err = (&runner.Registry{}).Register(r.Registration)
+	}
+	o.Registration, o.err = r.Registration, err
+	return nil
+}
+
+// inConfiguration is where ownRunner's are from.
+const inConfiguration = "runners"
 
 // registrar makes a registry of what a host brings and of what ships: Options.Runners.
 type registrar func(own ...runner.Registration) (*runner.Registry, error)
@@ -35,7 +64,14 @@ func (s presetSettings) look(registry registrar) (presets, error) {
 	k := presets{source: map[string]string{}, reason: map[string]string{}}
 	var own []runner.Registration
 	for _, r := range s.Runners {
-		own, k.source[r.Name] = append(own, r.Registration), "runners"
+		if r.err == nil && k.source[r.Name] != "" {
+			r.err = fmt.Errorf("the name %s is there twice", r.Name)
+		}
+		if r.err != nil {
+			k.broken = append(k.broken, preset.Loaded{File: inConfiguration, Runner: r.Registration, Err: r.err})
+			continue
+		}
+		own, k.source[r.Name] = append(own, r.Registration), inConfiguration
 	}
 	for _, l := range preset.Load(s.Files) {
 		if l.Err == nil && k.source[l.Runner.Name] != "" {
@@ -79,7 +115,7 @@ func (s presetSettings) offered(registry registrar, log *slog.Logger) (*runner.R
 		return nil, err
 	}
 	for _, l := range k.broken {
-		log.Error("preset is not available", "file", l.File, "reason", strings.Join(explained(l), "; "))
+		log.Error("preset is not available", "preset", l.Runner.Name, "file", l.File, "reason", strings.Join(explained(l), "; "))
 	}
 	for _, r := range k.all.All() {
 		switch reason := k.reason[r.Name]; {
@@ -90,11 +126,27 @@ func (s presetSettings) offered(registry registrar, log *slog.Logger) (*runner.R
 			log.Info("preset is not available", "preset", r.Name, "reason", reason)
 		}
 	}
-	return k.all.Only(func(r runner.Registration) bool { return k.reason[r.Name] == "" }), nil
+	return k.offered(), nil
+}
+
+// offered are those that are offered; of the others the registry knows why not.
+func (k presets) offered() *runner.Registry {
+	reasons := maps.Clone(k.reason)
+	for _, l := range k.broken {
+		if _, there := k.all.Lookup(l.Runner.Name); !there && l.Runner.Name != "" {
+			reasons[l.Runner.Name] = strings.Join(explained(l), "; ")
+		}
+	}
+	g := k.all.Only(func(r runner.Registration) bool { return k.reason[r.Name] == "" })
+	g.Without(reasons)
+	return g
 }
 
 // explained is what is wrong with a file, as compilers say it: file:line:column.
 func explained(l preset.Loaded) (lines []string) {
+	if path, ok := errors.AsType[*fs.PathError](l.Err); ok { // which names the file once more
+		return []string{l.File + ": " + path.Err.Error()}
+	}
 	mistakes, ok := errors.AsType[preset.Mistakes](l.Err)
 	if !ok {
 		return []string{l.File + ": " + l.Err.Error()}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,16 +12,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/phonebooth-dev/phonebooth/internal/agent/mask"
 	"github.com/phonebooth-dev/phonebooth/internal/telemetry"
 )
 
 // secretSettings say where a host's secrets are, by name. The values stand nowhere in its configuration.
 type secretSettings map[string]secretSource
-
-// missing are those of names that the host does not have.
-func (s secretSettings) missing(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := s[name]; return ok })
-}
 
 // secretSource is one of a file and a variable of the agent's environment.
 type secretSource struct {
@@ -33,22 +30,43 @@ const maxSecret = 64 << 10
 
 var secretName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
 
-// read reads all secrets. The error names each one that cannot be had, and why.
-func (s secretSettings) read() (map[string]telemetry.Secret, error) {
-	secrets := map[string]telemetry.Secret{}
-	var errs []error
+// read reads all secrets. Of each one that cannot be had, without says why: it costs the runners that name it, and nothing else.
+func (s secretSettings) read() (secrets map[string]telemetry.Secret, without map[string]string) {
+	secrets, without = map[string]telemetry.Secret{}, map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		value, err := s[name].value()
 		if !secretName.MatchString(name) || strings.HasPrefix(name, "PHONEBOOTH_") {
 			err = errors.New("a name is 1 to 63 letters, digits and underscores, begins with no digit, and not with PHONEBOOTH_")
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("secrets.%s: %w", name, err))
+			without[name] = err.Error()
 			continue
 		}
 		secrets[name] = telemetry.NewSecret(value)
 	}
-	return secrets, errors.Join(errs...)
+	return secrets, without
+}
+
+// ready is read for an agent that starts: log is told of each secret that cannot be had.
+func (s secretSettings) ready(log *slog.Logger) (secrets map[string]telemetry.Secret, without map[string]string) {
+	secrets, without = s.read()
+	for _, name := range slices.Sorted(maps.Keys(without)) {
+		log.Error("secret cannot be had; every task of a runner that names it fails", "secret", name, "reason", without[name])
+	}
+	return secrets, without
+}
+
+// lacks says which of names a runner would not get, and why; "" if it gets them all.
+func (s secretSettings) lacks(names []string, without map[string]string) string {
+	var all []string
+	for _, name := range names {
+		if _, named := s[name]; !named {
+			all = append(all, "there is no secret "+name)
+		} else if why := without[name]; why != "" {
+			all = append(all, "secrets."+name+": "+why)
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // value is the secret itself. Of a file it is all but one end of line at its end.
@@ -68,7 +86,9 @@ func (s secretSource) value() (string, error) {
 	}
 	switch {
 	case value == "":
-		return "", fmt.Errorf("%s is empty", where)
+		return "", fmt.Errorf("%s is empty; set it where the agent is started", where)
+	case len(value) < mask.MinBytes:
+		return "", fmt.Errorf("%s holds less than %d bytes, which cannot be hidden: they are found in everything", where, mask.MinBytes)
 	case len(value) > maxSecret:
 		return "", fmt.Errorf("%s holds more than %d bytes", where, maxSecret)
 	case strings.ContainsRune(value, 0):

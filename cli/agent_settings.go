@@ -6,7 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/phonebooth-dev/phonebooth"
@@ -42,6 +44,21 @@ const (
 	adbAuto   = "auto"
 	adbOff    = "off"
 )
+
+// eitherSettings are the keys of a configuration file that is an agent's or dev's.
+type eitherSettings struct {
+	Agent    agentSettings `yaml:",inline"`
+	Listen   string        `yaml:"listen"`
+	Strategy string        `yaml:"strategy"`
+	LeaseTTL time.Duration `yaml:"lease_ttl"`
+}
+
+// settledForBoth is settled for verbs that look at the configuration of an agent or of dev: they take what those take.
+func settledForBoth(cmd *cobra.Command, path string, flags agentSettings) (agentSettings, error) {
+	s, err := settled(cmd, path, eitherSettings{Agent: flags}, eitherSettings{Agent: defaultAgent()},
+		func(s *eitherSettings, f *pflag.FlagSet) { s.Agent.bind(f) })
+	return s.Agent, err
+}
 
 func defaultAgent() agentSettings {
 	return agentSettings{Data: "phonebooth-agent", Host: defaultHost(), Logs: defaultLogs()}

@@ -82,17 +82,14 @@ func (p *program) runDev(cmd *cobra.Command, s devSettings) error {
 	if err != nil {
 		return usage(cmd, "%w", err)
 	}
-	secrets, err := s.Host.Secrets.read()
-	if err != nil {
-		return cannotStart(cmd, err)
-	}
+	secrets, without := s.Host.Secrets.ready(log)
 	name, err := hostName("")
 	if err != nil {
 		name = "dev"
 	}
 	err = playground.Dev(cmd.Context(), playground.Options{
 		Data: s.Data, Listen: s.Listen, Strategies: p.opts.Strategies, Strategy: s.Strategy, LeaseTTL: s.LeaseTTL,
-		Bridges: bridges, Runners: runners, Secrets: secrets, Cleanup: hooks, HostName: name, Version: p.opts.Version, Log: log,
+		Bridges: bridges, Runners: runners, Secrets: secrets, Without: without, Cleanup: hooks, HostName: name, Version: p.opts.Version, Log: log,
 		Ready: func(url, token string) {
 			say(cmd, "phonebooth dev: %s, data in %s", url, s.Data)
 			if err := remember(url, token); err != nil {

@@ -104,7 +104,7 @@ func (r *findings) sum() error {
 
 // examine looks at one thing after the other. What cannot be looked at without something that is ill is left out.
 func (p *program) examine(ctx context.Context, r *findings, file string, flags agentSettings) {
-	s, err := settled(r.cmd, file, flags, defaultAgent(), (*agentSettings).bind)
+	s, err := settledForBoth(r.cmd, file, flags)
 	if err != nil {
 		r.error("configuration", err)
 		return
@@ -126,8 +126,9 @@ func (p *program) examine(ctx context.Context, r *findings, file string, flags a
 	if runners == nil {
 		return
 	}
-	if _, err := s.Host.Secrets.read(); err != nil {
-		r.error("secrets", err)
+	_, without := s.Host.Secrets.read()
+	for _, name := range slices.Sorted(maps.Keys(without)) {
+		r.ill("secret "+name, without[name], "the runners that name it fail until then")
 	}
 	if _, err := s.Host.Cleanup.hooks(); err != nil {
 		r.error("cleanup", err)

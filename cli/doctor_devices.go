@@ -93,8 +93,13 @@ func examineRunners(r *findings, s presetSettings, secrets secretSettings, regis
 		r.error("runners", err)
 		return nil
 	}
+	_, without := secrets.read()
 	for _, l := range k.broken {
 		for _, line := range explained(l) {
+			if l.File == inConfiguration {
+				r.ill("runner "+cmp.Or(l.Runner.Name, "without a name"), "not offered: "+line, "mend it in the configuration")
+				continue
+			}
 			r.ill("preset file", line, "phonebooth preset check "+l.File)
 		}
 	}
@@ -107,13 +112,13 @@ func examineRunners(r *findings, s presetSettings, secrets secretSettings, regis
 				f.Verdict, f.Advice = bridge.Ill, "install what it needs, or take the runner out of the configuration"
 			}
 		}
-		if missing := secrets.missing(g.Secrets); f.Verdict == bridge.Well && len(missing) > 0 {
-			f.Message, f.Verdict = "every task fails: there is no secret "+strings.Join(missing, ", ")+"; "+f.Message, bridge.Ill
-			f.Advice = "name it under secrets in the configuration"
+		if lacks := secrets.lacks(g.Secrets, without); f.Verdict == bridge.Well && lacks != "" {
+			f.Message, f.Verdict = "every task fails: "+lacks+"; "+f.Message, bridge.Ill
+			f.Advice = "mend it under secrets in the configuration"
 		}
 		r.add(f)
 	}
-	return k.all.Only(func(g runner.Registration) bool { return k.reason[g.Name] == "" })
+	return k.offered()
 }
 
 // triedWith is how far a runner was tried.

@@ -33,7 +33,7 @@ func (p *program) presetList() *cobra.Command {
 	out := prints(cmd)
 	file := cmd.Flags().String("config", "", "the agent's configuration file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		s, err := settled(cmd, *file, defaultAgent(), defaultAgent(), (*agentSettings).bind)
+		s, err := settledForBoth(cmd, *file, defaultAgent())
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (p *program) presetList() *cobra.Command {
 		if err != nil {
 			return usage(cmd, "%w", err)
 		}
-		rows := known.rows()
+		rows := known.rows(s.Host.Secrets)
 		if *out == formatJSON {
 			return printJSON(cmd.OutOrStdout(), struct {
 				Presets []presetRow `json:"presets"`
@@ -57,7 +57,8 @@ func (p *program) presetList() *cobra.Command {
 }
 
 // rows is everything that is known, files that are wrong at the end.
-func (k presets) rows() []presetRow {
+func (k presets) rows(secrets secretSettings) []presetRow {
+	_, without := secrets.read()
 	rows := []presetRow{}
 	for _, r := range k.all.All() {
 		row := presetRow{
@@ -66,6 +67,9 @@ func (k presets) rows() []presetRow {
 		}
 		if reason := k.reason[r.Name]; reason != "" {
 			row.Available, row.Reason = false, []string{reason}
+		}
+		if lacks := secrets.lacks(r.Secrets, without); lacks != "" {
+			row.Available, row.Reason = false, append(row.Reason, "every task fails: "+lacks)
 		}
 		rows = append(rows, row)
 	}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -48,6 +49,7 @@ func (r Registration) Drives(driverType string) bool {
 // Registry maps names to runners. Fill it first, then share it: Register must not run at the same time as anything else.
 type Registry struct {
 	runners []Registration
+	without map[string]string // names that are not offered: why
 }
 
 // Register adds r behind those that are there: of the runners that drive a device, the first that is not OnlyByName is the
@@ -102,6 +104,10 @@ func (g *Registry) Choose(driverType, name string) (Registration, error) {
 			name = ""
 		}
 	}
+	if why := g.without[name]; why != "" && !slices.Contains(offers, name) {
+		return Registration{}, phonebooth.Errorf(phonebooth.Invalid, "unknown_runner",
+			"this host does not offer the runner %s: %s; it has: %s", name, why, strings.Join(offers, ", "))
+	}
 	if !slices.Contains(offers, name) {
 		return Registration{}, phonebooth.Errorf(phonebooth.Invalid, "unknown_runner",
 			"this host has no %s runner for %s devices; it has: %s", what, driverType, strings.Join(offers, ", "))
@@ -140,5 +146,8 @@ func (r Registration) Missing(lookPath func(string) (string, error)) (missing []
 
 // Only is a registry of those runners that keep says yes to, in the same order.
 func (g *Registry) Only(keep func(Registration) bool) *Registry {
-	return &Registry{runners: slices.DeleteFunc(g.All(), func(r Registration) bool { return !keep(r) })}
+	return &Registry{runners: slices.DeleteFunc(g.All(), func(r Registration) bool { return !keep(r) }), without: maps.Clone(g.without)}
 }
+
+// Without has Choose say why a runner is not offered, by name, to whoever asks for it. It is for filling the registry, as Register is.
+func (g *Registry) Without(reasons map[string]string) { g.without = maps.Clone(reasons) }

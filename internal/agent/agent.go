@@ -29,6 +29,7 @@ type Options struct {
 	Log      *slog.Logger                // nil: slog.Default
 	Environ  []string                    // of which a runner gets what is on the contract's list; nil: this process's
 	Secrets  map[string]telemetry.Secret // of the host, by name; a runner gets those that it names as variables
+	Without  map[string]string           // secrets that cannot be had, by name: why
 	Cleanup  []Hook                      // of the host's own, after each attempt
 	LockDir  string                      // for locks of devices that other agents of this machine reach too; "": one that they find
 	Minder   minder.Command              // how a minder is started; the zero value re-executes this binary

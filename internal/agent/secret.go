@@ -21,6 +21,9 @@ func (a *Agent) secretsFor(chosen runner.Registration) ([]string, error) {
 	var env []string
 	for _, name := range chosen.Secrets {
 		secret, ok := a.options.Secrets[name]
+		if why := a.options.Without[name]; why != "" {
+			return nil, phonebooth.Errorf(phonebooth.Invalid, "credentials", "the runner %s needs the secret %s, which this host cannot have: %s", chosen.Name, name, why)
+		}
 		if !ok {
 			return nil, phonebooth.Errorf(phonebooth.Invalid, "credentials",
 				"the runner %s needs the secret %s, which this host does not have; set secrets.%s in the configuration of its agent", chosen.Name, name, name)

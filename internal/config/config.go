@@ -64,6 +64,9 @@ func Load(path string, into any) error {
 	body := file.Docs[0].Body
 	if err := decode(body, into); err != nil {
 		if e := located(path, err); e.Line > 0 {
+			if unknown, ok := errors.AsType[*yaml.UnknownFieldError](err); ok {
+				e.Message += instead(keysAt(body, reflect.TypeOf(into), unknown.Token))
+			}
 			return e
 		}
 		return at(path, culprit(body, into, err).GetToken(), err.Error())

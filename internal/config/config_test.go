@@ -93,8 +93,8 @@ func TestMistakesAreShownWhereTheyAre(t *testing.T) {
 		line, column int
 		message      string
 	}{
-		{"unknown key", "listen: a\nlease_tll: 6s\n", 2, 1, `unknown key "lease_tll"`},
-		{"unknown key inside", "devices:\n  - name: x\n    tag: y\n", 3, 5, `unknown key "tag"`},
+		{"unknown key", "listen: a\nlease_tll: 6s\n", 2, 1, `unknown key "lease_tll"; there are depth, devices, lease_ttl, level, listen, `},
+		{"unknown key inside", "devices:\n  - name: x\n    tag: y\n", 3, 5, `unknown key "tag"; there are env, name, tags`},
 		{"key twice", "depth: 1\ntls: true\ndepth: 2\n", 3, 1, `"depth"`},
 		{"text for a number", "depth: many\n", 1, 8, "a whole number"},
 		{"text for a fraction", "ratio: half\n", 1, 8, "a number"},

@@ -40,6 +40,7 @@ type Options struct {
 
 	LeaseTTL time.Duration               // 0: 30 s
 	Secrets  map[string]telemetry.Secret // of the host, by name
+	Without  map[string]string           // secrets that cannot be had, by name: why
 	Cleanup  []agent.Hook                // of the host's own, after each attempt
 	Version  string
 	Log      *slog.Logger // nil: slog.Default
@@ -97,7 +98,7 @@ func host(ctx context.Context, home *agent.Home, srv *server.Server, opts Option
 		return err
 	}
 	a, err := agent.New(home, c.Agent(string(id.HostID)), opts.Bridges, opts.Runners, agent.Options{
-		Version: opts.Version, Log: opts.Log, Secrets: opts.Secrets, Cleanup: opts.Cleanup,
+		Version: opts.Version, Log: opts.Log, Secrets: opts.Secrets, Without: opts.Without, Cleanup: opts.Cleanup,
 		TakeOver: home.Moved(), // a copy of this directory has a control plane of its own: nobody else is this host
 	})
 	if err != nil {
