@@ -79,6 +79,45 @@ func TestWhenTheMinderIsKilledTheRunnerDies(t *testing.T) {
 	}
 }
 
+// withScrubbed leaves a daemon of its own session without parents and without any environment, and one of its own, whose
+// number stands in a file.
+const withScrubbed = `setsid env -i sh -c 'sleep 1000 & echo $! > daemon; exec sleep 1001' & sleep 0.05; exec sleep 1002`
+
+func TestWhenTheMinderIsKilledWhatHasEmptiedItsEnvironmentDiesToo(t *testing.T) {
+	t.Parallel()
+	spec, other := script(t, withScrubbed), script(t, withScrubbed)
+	other.Cookie += "-other"
+	m, neighbour := start(t, spec), start(t, other)
+	daemon, spared := pidFrom(t, spec.Dir, "daemon"), pidFrom(t, other.Dir, "daemon")
+	if err := syscall.Kill(m.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if exit := wait(t, m, spec); exit.Cause != minder.MinderLost {
+		t.Errorf("exit = %+v, want minder_lost", exit)
+	}
+	if alive(daemon) {
+		t.Error("the daemon is alive")
+	}
+	if !alive(spared) || !alive(neighbour.Runner()) {
+		t.Error("another attempt's daemon or runner was killed")
+	}
+}
+
+func TestWhenAgentAndMinderAreKilledWhatHasEmptiedItsEnvironmentDies(t *testing.T) {
+	t.Parallel()
+	agent, l, _ := launchAgent(t, withScrubbed, time.Minute, time.Second)
+	daemon := pidFrom(t, l.Spec.Dir, "daemon")
+	if err := errors.Join(syscall.Kill(l.Record.PID, syscall.SIGSTOP), agent.Process.Kill(), syscall.Kill(l.Record.PID, syscall.SIGKILL)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := minder.KillLeftovers(t.Context(), l.Record); err != nil {
+		t.Fatal(err)
+	}
+	if alive(daemon) {
+		t.Error("the daemon is alive")
+	}
+}
+
 func TestWhenTheMinderIsStoppedTheAgentKillsIt(t *testing.T) {
 	t.Parallel()
 	ends := map[minder.Cause]func(*minder.Minder){

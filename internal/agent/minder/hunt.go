@@ -96,12 +96,12 @@ func kill(p process) bool {
 	return handle.Signal(syscall.SIGKILL) == nil
 }
 
-// bearers finds the processes whose cookie matches.
-func bearers(matches func(cookie string) bool) quarry {
+// bearers finds the processes that bear a cookie, or its mark and no cookie at all.
+func bearers(bears func(pid int, cookie string) bool) quarry {
 	return func(table []process) []process {
 		var found []process
 		for _, p := range table {
-			if cookie := cookieOf(p.pid); cookie != "" && matches(cookie) {
+			if bears(p.pid, cookieOf(p.pid)) {
 				found = append(found, p)
 			}
 		}
@@ -109,27 +109,28 @@ func bearers(matches func(cookie string) bool) quarry {
 	}
 }
 
-// Sweep kills every process that carries exactly this cookie, and says how many those
-// were. The error is ErrLeft when some would not die within five seconds, or
+// Sweep kills every process that carries exactly this cookie, or that came from one that
+// did and has none, and says how many those were. The error is ErrLeft when some would not die within five seconds, or
 // before ctx ended.
 func Sweep(ctx context.Context, cookie string) (killed int, err error) {
 	if cookie == "" {
 		return 0, errors.New("sweep: no cookie")
 	}
-	return sweep(ctx, func(c string) bool { return c == cookie })
+	return sweep(ctx, func(pid int, c string) bool { return c == cookie || c == "" && hasMark(pid, cookie) })
 }
 
 // SweepPrefix is Sweep for every cookie that begins with prefix: for an agent whose
-// cookies all begin alike and that cannot read its journal.
+// cookies all begin alike and that cannot read its journal. It finds no process that has
+// emptied its environment.
 func SweepPrefix(ctx context.Context, prefix string) (killed int, err error) {
 	if prefix == "" {
 		return 0, errors.New("sweep: no prefix")
 	}
-	return sweep(ctx, func(c string) bool { return strings.HasPrefix(c, prefix) })
+	return sweep(ctx, func(_ int, c string) bool { return strings.HasPrefix(c, prefix) })
 }
 
-func sweep(ctx context.Context, matches func(string) bool) (int, error) {
-	h := newHunt(bearers(matches))
+func sweep(ctx context.Context, bears func(pid int, cookie string) bool) (int, error) {
+	h := newHunt(bearers(bears))
 	left, err := h.run(ctx, sweepLimit, func() {})
 	if left > 0 {
 		err = errors.Join(fmt.Errorf("%w: %d", ErrLeft, left), err)

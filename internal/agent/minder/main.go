@@ -131,6 +131,7 @@ func (w *watch) start() error {
 	if err := adoptOrphans(); err != nil {
 		return err
 	}
+	putMark(s.Cookie)
 	// Not os/exec: the minder waits for all its children, adopted ones too, by itself.
 	w.runner, err = syscall.ForkExec(program, s.Argv, &syscall.ProcAttr{
 		Dir:   s.Dir,
