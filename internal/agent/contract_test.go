@@ -285,7 +285,7 @@ func TestC41_ASecretIsInItsRunnersEnvironmentAndNowhereElse(t *testing.T) {
 	pids := t.TempDir()
 	a := h.by("trusted", "sim-1", `echo $$ > `+pids+`/runner; env; printf %s "$API_KEY" | head -c 4; sleep 0.4; printf %s "$API_KEY" | tail -c +5; echo " over"
 		read x < `+fifo(t)+`; echo "{\"type\":\"step\",\"name\":\"with $API_KEY\"}" > "$PHONEBOOTH_EVENTS"
-		echo "k=$API_KEY" > "$PHONEBOOTH_OUTPUTS"
+		echo "k=$API_KEY" > "$PHONEBOOTH_OUTPUTS"; echo x > "$PHONEBOOTH_ARTIFACTS/$API_KEY.txt"; printf %s "me:$API_KEY" | base64
 		echo "{\"outcome\":\"failed\",\"message\":\"$API_KEY was refused\",\"result\":{\"$API_KEY\":[\"MIIEvQIBADANBg\"]}}" > "$PHONEBOOTH_RESULT"`)
 	pid := pidIn(t, pids+"/runner")
 	h.logged(t, a, " over")
@@ -309,6 +309,7 @@ func TestC41_ASecretIsInItsRunnersEnvironmentAndNowhereElse(t *testing.T) {
 	h.release(t, a)
 	r := h.ended(t, a)
 	check(t, r, "failed", "runner_failed")
+	h.kept(t, a, "**********.txt")
 	report, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
@@ -322,7 +323,7 @@ func TestC41_ASecretIsInItsRunnersEnvironmentAndNowhereElse(t *testing.T) {
 				t.Errorf("a secret is in the %s:\n%s", name, text)
 			}
 		}
-		for _, want := range []string{"API_KEY=**********\n", "\n********** over", "PEM=" + strings.Repeat("*", len(pem)) + "\n"} {
+		for _, want := range []string{"API_KEY=**********\n", "\n********** over", "bWU6" + strings.Repeat("*", 14) + "==\n", "PEM=" + strings.Repeat("*", len(pem)) + "\n"} {
 			if !strings.Contains(string(a.log), want) {
 				t.Errorf("the log lacks %q:\n%s", want, a.log)
 			}

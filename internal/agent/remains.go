@@ -84,7 +84,7 @@ func (a *Agent) gather(l *lease, files stepFiles, begun beginning, chosen runner
 	}
 	place := files.place()
 	found, refused := artifact.Collect(place.Dir, artifact.Rules{
-		Prefix: begun.Label, Keep: chosen.Keep, Bytes: chosen.Limits.ArtifactsBytes, Except: contractFiles(place),
+		Prefix: begun.Label, Keep: chosen.Keep, Bytes: chosen.Limits.ArtifactsBytes, Except: contractFiles(place), Hide: a.mask.Text,
 	})
 	for _, why := range refused {
 		notes = append(notes, "artifact "+why)

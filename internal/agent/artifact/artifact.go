@@ -44,6 +44,8 @@ type Rules struct {
 	Keep   []string // patterns of path.Match for files beside those in Dir, by their path in the working directory
 	Except []string // paths that Keep does not match
 	Bytes  int64    // of all files; 0: MaxBytes
+
+	Hide func(name string) string // makes the name that readers see; nil: it stays
 }
 
 // File is one file to keep.
@@ -166,6 +168,9 @@ func (c *collection) list(dir string) []fs.DirEntry {
 
 func (c *collection) take(at, as string) {
 	name := path.Join(c.rules.Prefix, as)
+	if c.rules.Hide != nil {
+		name = c.rules.Hide(name)
+	}
 	info, err := c.root.Lstat(at)
 	switch {
 	case err != nil:

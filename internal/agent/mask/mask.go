@@ -1,8 +1,13 @@
 // Package mask hides secrets in what leaves the host: an asterisk takes the place of each byte, so that lengths and offsets
 // stay true.
 //
-// It finds a secret byte for byte, whole or one line of it, and as a part of anything longer. It does not find what a program
-// made of it: upper case, Base64, a digest. Values and lines of less than [MinBytes] are not hidden: they are found in everything.
+// It finds a secret byte for byte, whole or one line of it, and as a part of anything longer; and so it finds what the usual
+// encodings make of it: JSON's and a URL's escapes, Base64 in both alphabets wherever it begins in what was encoded, hexadecimal
+// digits. Of Base64 at most one character at each end stays, which belongs to what is beside the secret too. It does not find
+// what else a program may make of it: a digest, a piece, two encodings at once, other upper and lower case. Values and lines of
+// less than [MinBytes] are not hidden: they are found in everything.
+//
+// The time that it takes does not depend on how many secrets there are, as long as they are not found.
 //
 //	m := mask.New(values...)
 //	text = m.Text(text)
@@ -13,6 +18,7 @@ package mask
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -24,31 +30,52 @@ const MinBytes = 4
 
 // Mask knows the secrets.
 type Mask struct {
-	secrets [][]byte
 	longest int
+	known   map[string]bool
+	starts  map[[MinBytes]byte][][]byte // the secrets, by how they begin
+	first   [256][][]byte               // by their first byte
+	last    [256][][]byte               // and by their last
+	maybe   [1 << 16]bool               // by a digest of how they begin: whether there is one
 }
 
 // New makes the mask of values. It is nil when there is nothing to hide.
 func New(values ...string) *Mask {
-	m := &Mask{}
+	m := &Mask{known: map[string]bool{}, starts: map[[MinBytes]byte][][]byte{}}
 	for _, value := range values {
 		m.add(value)
 		for line := range strings.Lines(value) {
 			m.add(strings.TrimRight(line, "\r\n"))
 		}
 	}
-	if len(m.secrets) == 0 {
+	if len(m.known) == 0 {
 		return nil
 	}
 	return m
 }
 
+// add takes in a secret and all that is made of it.
 func (m *Mask) add(secret string) {
-	if len(secret) < MinBytes || slices.ContainsFunc(m.secrets, func(s []byte) bool { return string(s) == secret }) {
+	if len(secret) < MinBytes {
 		return
 	}
-	m.secrets = append(m.secrets, []byte(secret))
-	m.longest = max(m.longest, len(secret))
+	for _, form := range append(forms(secret), secret) {
+		if len(form) < MinBytes || m.known[form] {
+			continue
+		}
+		m.known[form] = true
+		m.longest = max(m.longest, len(form))
+		p := []byte(form)
+		start := [MinBytes]byte(p)
+		m.starts[start] = append(m.starts[start], p)
+		m.first[p[0]] = append(m.first[p[0]], p)
+		m.last[p[len(p)-1]] = append(m.last[p[len(p)-1]], p)
+		m.maybe[digest(p)] = true
+	}
+}
+
+// digest is a number of the first MinBytes of p.
+func digest(p []byte) uint16 {
+	return uint16(binary.LittleEndian.Uint32(p) * 2654435761 >> 16)
 }
 
 // Reach is how many bytes before and after a piece of a stream decide whether it holds a part of a secret.
@@ -80,14 +107,14 @@ func (m *Mask) Bytes(before, p, after []byte) []byte {
 		whole = slices.Concat(before, p, after)
 	}
 	var hits [][2]int // found before anything is hidden: secrets may overlap
-	for _, secret := range m.secrets {
-		for from := 0; ; {
-			at := bytes.Index(whole[from:], secret)
-			if at < 0 {
-				break
+	for at := 0; at+MinBytes <= len(whole); at++ {
+		if !m.maybe[digest(whole[at:])] {
+			continue
+		}
+		for _, secret := range m.starts[[MinBytes]byte(whole[at:])] {
+			if bytes.HasPrefix(whole[at:], secret) {
+				hits = append(hits, [2]int{at, at + len(secret)})
 			}
-			hits = append(hits, [2]int{from + at, from + at + len(secret)})
-			from += at + 1
 		}
 	}
 	for _, hit := range hits {
@@ -108,8 +135,10 @@ func (m *Mask) Open(p []byte) int {
 		return 0
 	}
 	for n := min(m.Reach(), len(p)); n > 0; n-- {
-		if slices.ContainsFunc(m.secrets, func(s []byte) bool { return n < len(s) && bytes.HasPrefix(s, p[len(p)-n:]) }) {
-			return n
+		for _, s := range m.first[p[len(p)-n]] {
+			if n < len(s) && bytes.HasPrefix(s, p[len(p)-n:]) {
+				return n
+			}
 		}
 	}
 	return 0
@@ -121,9 +150,11 @@ func (m *Mask) Rest(p []byte) {
 		return
 	}
 	for n := min(m.Reach(), len(p)); n > 0; n-- {
-		if slices.ContainsFunc(m.secrets, func(s []byte) bool { return n < len(s) && bytes.HasSuffix(s, p[:n]) }) {
-			hide(p, 0, n)
-			return
+		for _, s := range m.last[p[n-1]] {
+			if n < len(s) && bytes.HasSuffix(s, p[:n]) {
+				hide(p, 0, n)
+				return
+			}
 		}
 	}
 }

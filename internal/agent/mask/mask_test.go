@@ -2,7 +2,12 @@ package mask_test
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +35,65 @@ func TestC41_ASecretIsHiddenWhereverItStands(t *testing.T) {
 	}
 	if got := mask.New("abc").Text("abc"); got != "abc" {
 		t.Errorf("without a secret: %q, want it as it was", got)
+	}
+}
+
+func TestC41_TheUsualEncodingsOfASecretAreHidden(t *testing.T) {
+	t.Parallel()
+	const secret = "S3cr\"et\\Val/\u00fc+<x>&%y \U0001F4F1"
+	m := mask.New(secret)
+	for name, encoded := range map[string]string{
+		"JSON as Go writes it":     `S3cr\"et\\Val/ü+\u003cx\u003e\u0026%y 📱`,
+		"JSON as Python writes it": `S3cr\"et\\Val/\u00fc+<x>&%y \ud83d\udcf1`,
+		"JSON as PHP writes it":    `S3cr\"et\\Val\/\u00fc+<x>&%y \ud83d\udcf1`,
+		"JSON of browsers":         `S3cr\"et\\Val/ü+<x>&%y 📱`,
+		"a query":                  url.QueryEscape(secret),
+		"a query in lower case":    `S3cr%22et%5cVal%2f%c3%bc%2b%3cx%3e%26%25y+%f0%9f%93%b1`,
+		"quote of Python":          `S3cr%22et%5CVal/%C3%BC%2B%3Cx%3E%26%25y%20%F0%9F%93%B1`,
+		"encodeURIComponent":       `S3cr%22et%5CVal%2F%C3%BC%2B%3Cx%3E%26%25y%20%F0%9F%93%B1`,
+		"a path":                   url.PathEscape(secret),
+		"Base64":                   base64.StdEncoding.EncodeToString([]byte(secret)),
+		"Base64 for URLs":          base64.URLEncoding.EncodeToString([]byte(secret)),
+		"hex":                      hex.EncodeToString([]byte(secret)),
+		"upper hex":                strings.ToUpper(hex.EncodeToString([]byte(secret))),
+	} {
+		got := m.Text("a " + encoded + " z")
+		if want := "a " + strings.Repeat("*", len(strings.TrimRight(encoded, "="))) + encoded[len(strings.TrimRight(encoded, "=")):] + " z"; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestC41_ASecretIsHiddenInBase64OfWhateverIsAroundIt(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.SliceOfN(rapid.Byte(), 4, 40).Draw(t, "secret")
+		before, after := rapid.SliceOfN(rapid.Byte(), 0, 9).Draw(t, "before"), rapid.SliceOfN(rapid.Byte(), 0, 9).Draw(t, "after")
+		m := mask.New(string(secret))
+		for _, alphabet := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+			got := m.Text(alphabet.EncodeToString(slices.Concat(before, secret, after)))
+			from, to := (8*len(before)+5)/6, 8*(len(before)+len(secret))/6
+			if hidden := got[from:to]; strings.Trim(hidden, "*") != "" {
+				t.Fatalf("%q: %q is left of characters %d to %d", got, hidden, from, to)
+			}
+		}
+	})
+}
+
+func BenchmarkBytes(b *testing.B) {
+	text := []byte(strings.Repeat("2026-12-01 INFO tapped the button at 120,340 and waited for the screen\n", 4000))
+	for _, n := range []int{1, 100} {
+		var values []string
+		for i := range n {
+			values = append(values, fmt.Sprintf("sk-%032x", i*7919))
+		}
+		m := mask.New(values...)
+		b.Run(fmt.Sprintf("%d secrets", n), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				m.Bytes(nil, text, nil)
+			}
+		})
 	}
 }
 
