@@ -179,6 +179,9 @@ func timelineLives(t *testing.T, a *alive, p *page) {
 	for _, ending := range []string{"done", "failed", "live"} {
 		p.wait(ending, "document.querySelector('.tl-row .tl-bar[data-ending="+ending+"]')")
 	}
+	at := eval[[]float64](p, "(() => { const b = document.querySelector('.tl-row .tl-bar[data-ending=failed]').getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; })()")
+	p.do(chromedp.MouseEvent(chromedp.MouseMoved, at[0], at[1]))
+	p.wait("what the bar tells", "/failed[^]*exit 1[^]*sim-[^]*runner_failed/.test(document.querySelector('.tl-tip:not([hidden])')?.innerText ?? '')")
 	p.do(chromedp.Click(".tl-toolbar .segments button:first-child"))
 	p.wait("the width in the address", "location.search === '?span=5m'")
 	p.do(chromedp.Focus(".tl-scroll"), chromedp.KeyEvent("+"), chromedp.KeyEvent("+"))

@@ -1,7 +1,7 @@
 // Parts of the page of a task: how it is told apart, what it asked for, its attempts, its steps and what it left as a result.
 
 import { h } from '../dom.js';
-import { bytes, clock, duration, millis, now, time } from '../format.js';
+import { bytes, clock, duration, millis, now, short, time } from '../format.js';
 import { badge, taskLook } from '../status.js';
 import { address } from '../router.js';
 
@@ -104,7 +104,12 @@ export function resultOf(result) {
 /** Sentences of an explanation: the first is the reason. */
 export function sentencesOf(explanation) {
   const [first, ...rest] = explanation.sentences;
-  return [h('p', { class: 'why-first verbatim' }, first), rest.length > 0 && h('ul', { class: 'why-rest' }, rest.map((s) => h('li', { class: 'verbatim' }, s)))];
+  return [h('p', { class: 'why-first verbatim' }, linked(first)), rest.length > 0 && h('ul', { class: 'why-rest' }, rest.map((s) => h('li', { class: 'verbatim' }, linked(s))))];
+}
+
+// A sentence in which the ids of tasks are links.
+function linked(sentence) {
+  return sentence.split(/\b(task_[0-9a-z]{26})\b/).map((part, i) => (i % 2 === 1 ? h('a', { href: address('tasks', part), title: part }, short(part)) : part));
 }
 
 /** Whether a result is a workflow's. */

@@ -3,7 +3,7 @@
 
 import { h, svg, keyed, perFrame } from '../dom.js';
 import { clock } from '../format.js';
-import { barSentence, drawAxis, drawRow, place } from './bars.js';
+import { barSentence, drawAxis, drawRow, keepInSight, place } from './bars.js';
 import { position, ticks } from './scale.js';
 
 const overscan = 4; // rows beyond the edges
@@ -114,14 +114,18 @@ export class Picture {
     const pixels = this.lane().width;
     const width = this.span.to - this.span.from;
     const now = this.rows.now();
-    this.node.style.setProperty('--shift', `${(((this.origin - this.span.from) / width) * pixels).toFixed(1)}px`);
+    const shift = ((this.origin - this.span.from) / width) * pixels;
+    this.node.style.setProperty('--shift', `${shift.toFixed(1)}px`);
     const scale = this.scale();
     for (const row of this.body.children) {
       for (const node of row.layer.children) {
         const item = node.item;
-        if (!item || item.absent || (item.bar ?? item.stretch).end) continue;
-        item.end = now;
-        place(node, item, scale);
+        if (!item || item.absent) continue;
+        if (!(item.bar ?? item.stretch).end) {
+          item.end = now;
+          place(node, item, scale);
+        }
+        keepInSight(node, item, scale, shift);
       }
     }
     drawAxis(this.axis, ticks(this.span, Math.max(2, Math.floor(pixels / 84))), { x: (at) => position(this.span, at, pixels) }, axisHeight);

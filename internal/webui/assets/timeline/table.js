@@ -45,7 +45,7 @@ export class Table {
         lines.length > most && h('span', { class: 'muted small' }, `The newest ${most} of ${lines.length} lines: zoom in for the others.`),
         this.turn('Previous', -page, this.first > 0), this.turn('Next', page, last < this.devices.length)),
       h('div', { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': 'Attempts and stretches' }, h('table', { class: 'table' },
-        h('thead', null, h('tr', null, ['Begin', 'Device', 'What', 'State', 'For'].map((t) => h('th', { scope: 'col' }, t)))),
+        h('thead', null, h('tr', null, ['Begin', 'Device', 'What', 'State', 'For'].map((t) => h('th', { scope: 'col', class: t === 'For' ? 'num' : '' }, t)))),
         h('tbody', null, lines.slice(0, most).map((l) => lineOf(l, now))))),
       lines.length === 0 && h('p', { class: 'empty' }, 'Nothing happened on these devices in this time.'));
   }
