@@ -33,7 +33,8 @@ steps:
 	}
 	inputs := []v1.WorkflowInput{{Name: "app", Description: "the app", Required: true}, {Name: "colour", Default: "dark"}}
 	steps := []v1.WorkflowStep{
-		{ID: "step-1", Goal: "open ${{ inputs.app }}"}, {ID: "shot", Name: "A picture", Uses: "screenshot", If: "always"},
+		{ID: "step-1", Goal: "open ${{ inputs.app }}"},
+		{ID: "shot", Name: "A picture", Uses: "screenshot", If: "always"},
 		{ID: "step-3", Uses: "shell"},
 	}
 	if diff := cmp.Diff(inputs, w.Inputs); diff != "" {
