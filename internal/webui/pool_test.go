@@ -126,12 +126,15 @@ func (m *made) live(i int) {
 	silent := d.HostID == m.hosts[3].ID
 	at := m.now.Add(-3*time.Hour - time.Duration(m.dice.IntN(600))*time.Second)
 	end := m.now.Add(-time.Duration(15+m.dice.IntN(150)) * time.Second)
-	if silent {
-		end = m.now.Add(-12 * time.Minute)
+	if ago, ok := map[int]time.Duration{3: 31 * time.Minute, 7: 19 * time.Minute, 12: 100 * time.Minute, 18: 8 * time.Minute}[i]; ok || silent {
+		end = m.now.Add(-max(ago, 0))
+		if silent {
+			end = m.now.Add(-12 * time.Minute)
+		}
 	}
 	for n := 0; ; n++ {
 		long := time.Duration(20+m.dice.ExpFloat64()*110) * time.Second
-		if at.Add(long).After(end) {
+		if at.Add(long + 12*time.Second).After(end) {
 			break
 		}
 		m.ran(d, at, long)
@@ -153,7 +156,7 @@ func (m *made) live(i int) {
 		d.Hold, d.HoldReason, d.HoldSince = phonebooth.Quarantined, "3 attempts in a row failed within 10 s: device_lost", m.now.Add(-31*time.Minute)
 		m.event(d.HoldSince, phonebooth.Event{Kind: phonebooth.DeviceHeld, DeviceID: d.ID, HostID: d.HostID, Actor: "sweep", Detail: phonebooth.EventDetail{Hold: d.Hold, Reason: d.HoldReason}})
 	case i == 12:
-		d.Hold, d.HoldReason, d.HoldSince = phonebooth.Cordoned, "its battery is swollen", m.now.Add(-4*time.Hour)
+		d.Hold, d.HoldReason, d.HoldSince = phonebooth.Cordoned, "its battery is swollen", m.now.Add(-100*time.Minute)
 		m.event(d.HoldSince, phonebooth.Event{Kind: phonebooth.DeviceHeld, DeviceID: d.ID, HostID: d.HostID, Detail: phonebooth.EventDetail{Hold: d.Hold, Reason: d.HoldReason}})
 	case i == 7:
 		m.condition(d, m.now.Add(-19*time.Minute), phonebooth.Offline, "unplugged")
