@@ -111,7 +111,9 @@ function dress(node, bar) {
   node.dressed = as;
   node.dataset.tone = look.tone;
   node.dataset.ending = bar.ending || 'live';
-  node.replaceChildren(shape(look.icon), h('span', { class: 'tl-text' }, bar.count > 1 ? `${bar.count}×` : barLabel(bar)));
+  const says = bar.count > 1 ? `${bar.count}×` : barLabel(bar);
+  node.setAttribute('aria-label', `${says}, ${look.word}`); // a narrow bar shows no text
+  node.replaceChildren(shape(look.icon), h('span', { class: 'tl-text' }, says));
 }
 
 function makeStretch(stretch) {
