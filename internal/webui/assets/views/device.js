@@ -72,7 +72,7 @@ function layout(root, { params, api }, read) {
         h('section', { class: 'card', 'aria-labelledby': 'device-tasks' }, h('header', null, h('h2', { id: 'device-tasks' }, 'Tasks'),
           h('a', { class: 'small', href: withQuery('/tasks', { device_id: params.id }) }, 'All')),
         h('div', { class: 'table-scroll' }, h('table', { class: 'table' }, h('caption', { class: 'sr-only' }, 'Tasks whose newest attempt is or was on this device'),
-          h('thead', null, h('tr', null, ['Status', 'Task', 'Began', 'Took'].map((n, i) => h('th', { scope: 'col', class: ['', 'main', 'nowrap', 'num wide'][i] }, n)))), parts.tasks)))),
+          h('thead', null, h('tr', null, ['Status', 'Task', 'Began', 'Took'].map((n, i) => h('th', { scope: 'col', class: ['iconic', 'main', 'nowrap', 'num wide'][i] }, n)))), parts.tasks)))),
       h('aside', { class: 'stack', 'aria-label': 'About this device' },
         h('section', { class: 'card', 'aria-labelledby': 'device-facts' }, h('header', null, h('h2', { id: 'device-facts' }, 'Device')), h('div', { class: 'body' }, parts.facts)),
         parts.attributeCard = h('section', { class: 'card', 'aria-labelledby': 'device-attributes' }, h('header', null, h('h2', { id: 'device-attributes' }, 'Attributes')), h('div', { class: 'body' }, parts.attributes)))));
@@ -131,7 +131,7 @@ function row(node, t) {
   if (node.shown === seen) return node;
   node.shown = seen;
   const took = t.finished_at && t.dispatched_at ? duration(millis(t.finished_at) - millis(t.dispatched_at)) : t.status === 'dispatched' ? time(t.dispatched_at, 'since') : '–';
-  replace(node, h('td', null, badge(taskLook(t.status))),
+  replace(node, h('td', { class: 'iconic' }, badge(taskLook(t.status))),
     h('td', { class: 'main' }, h('div', { class: 'list-main' }, h('a', { class: 'row-link cut', href: address('tasks', t.id), data: { row: '' } }, taskTitle(t)),
       t.failure && h('span', { class: 'list-sub cut' }, h('span', { class: 'failure-code', data: { tone: 'bad' } }, t.failure.code)))),
     h('td', { class: 'nowrap' }, time(t.assigned_at ?? t.created_at, 'ago')), h('td', { class: 'num wide' }, took));

@@ -18,7 +18,7 @@ export default {
         { name: 'id', label: 'Host', kind: 'hidden' },
       ],
       columns: [
-        { name: 'State' }, { name: 'Host', class: 'main' }, { name: 'Devices', class: 'num' }, { name: 'Busy', class: 'num' }, { name: 'Agent', class: 'wide' },
+        { name: 'State' }, { name: 'Host', class: 'main' }, { name: 'Devices', class: 'num wide' }, { name: 'Busy', class: 'num wide' }, { name: 'Agent', class: 'wide' },
         { name: 'Heard', class: 'nowrap wide' }, { name: 'Registered', class: 'nowrap wider' }, { name: 'Do', hidden: true },
       ],
       key: (host) => host.id,

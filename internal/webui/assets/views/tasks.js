@@ -27,7 +27,7 @@ export default {
         { name: 'workflow', label: 'Workflow', kind: 'hidden' },
       ],
       columns: [
-        { name: 'Status' }, { name: 'Task', class: 'main' }, { name: 'Device', class: 'wide' }, { name: 'Attempt', class: 'num wider' },
+        { name: 'Status', class: 'iconic' }, { name: 'Task', class: 'main' }, { name: 'Device', class: 'wide' }, { name: 'Attempt', class: 'num wider' },
         { name: 'Submitted', class: 'nowrap' }, { name: 'Took', class: 'num wide' },
       ],
       key: (t) => t.id,

@@ -27,7 +27,7 @@ export default {
           h('div', { class: 'source-scroll', tabindex: '0', role: 'region', 'aria-label': 'Text of the workflow' }, source)),
         h('section', { class: 'card', 'aria-labelledby': 'runs-title' }, h('header', null, h('h2', { id: 'runs-title' }, 'Tasks'), h('a', { class: 'small', href: withQuery('/tasks', { workflow: params.name }) }, 'All')),
           h('div', { class: 'table-scroll' }, h('table', { class: 'table' }, h('caption', { class: 'sr-only' }, 'Tasks that ran it'),
-            h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Status'), h('th', { scope: 'col', class: 'main' }, 'Task'), h('th', { scope: 'col', class: 'nowrap' }, 'Submitted'))), tasks))))));
+            h('thead', null, h('tr', null, h('th', { scope: 'col', class: 'iconic' }, 'Status'), h('th', { scope: 'col', class: 'main' }, 'Task'), h('th', { scope: 'col', class: 'nowrap' }, 'Submitted'))), tasks))))));
     const choose = (n) => {
       version = n === newest ? 0 : n;
       setQuery({ version: version || '' });
@@ -68,7 +68,7 @@ function fill(node, t) {
   const seen = JSON.stringify([t.status, t.device_id]);
   if (node.shown === seen) return node;
   node.shown = seen;
-  replace(node, h('td', null, badge(taskLook(t.status))),
+  replace(node, h('td', { class: 'iconic' }, badge(taskLook(t.status))),
     h('td', { class: 'main' }, h('div', { class: 'list-main' }, h('a', { class: 'row-link cut', href: address('tasks', t.id), data: { row: '' } }, taskTitle(t)), h('span', { class: 'list-sub' }, deviceLink(t.device_id)))),
     h('td', { class: 'nowrap' }, time(t.created_at, 'ago')));
   return node;
