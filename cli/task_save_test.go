@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -138,5 +139,38 @@ func TestATornArtifactIsNotKept(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"a": "new"}, files(t, dir)); diff != "" {
 		t.Errorf("the files are (-want +got):\n%s", diff)
+	}
+}
+
+// arriving is a server with one artifact more at each look, until all are there.
+func arriving(content string, all []v1.Artifact) http.Handler {
+	there := 0
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/task_1"):
+			_ = json.NewEncoder(w).Encode(v1.Task{ID: "task_1", Attempt: 1})
+		case strings.HasSuffix(r.URL.Path, "/artifacts"):
+			there = min(there+1, len(all))
+			_ = json.NewEncoder(w).Encode(v1.ArtifactList{Artifacts: all[:there], Coming: len(all) - there})
+		default:
+			_, _ = fmt.Fprint(w, content)
+		}
+	})
+}
+
+func TestArtifactsThatAreOnTheirWayAreWaitedForAndSaved(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(arriving("x", listed("x", "a", "b")))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL, "", client.Options{Patience: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, cmd := t.TempDir(), verb(t)
+	if err := saveAll(cmd, c, "task_1", 0, dir, formatTable); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"a": "x", "b": "x"}, files(t, dir)); diff != "" {
+		t.Errorf("saved (-want +got):\n%s", diff)
 	}
 }

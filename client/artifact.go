@@ -16,13 +16,19 @@ import (
 
 // Artifacts lists the files that an attempt left, or every attempt of the task if attempt is 0; by attempt and name.
 func (c *Client) Artifacts(ctx context.Context, id string, attempt int) ([]v1.Artifact, error) {
+	list, err := c.ArtifactList(ctx, id, attempt)
+	return list.Artifacts, err
+}
+
+// ArtifactList is Artifacts with how many more are on their way.
+func (c *Client) ArtifactList(ctx context.Context, id string, attempt int) (v1.ArtifactList, error) {
 	query := url.Values{}
 	if attempt != 0 {
 		query.Set("attempt", strconv.Itoa(attempt))
 	}
 	var list v1.ArtifactList
 	err := c.do(ctx, request{method: http.MethodGet, path: []string{"v1", "tasks", id, "artifacts"}, query: query, safe: true}, &list)
-	return list.Artifacts, err
+	return list, err
 }
 
 // Artifact reads a file that the attempt left, under the name that the list has. The caller closes it, and compares the

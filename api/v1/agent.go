@@ -162,6 +162,7 @@ type ReportRequest struct {
 	Condition   string          `json:"condition,omitempty" maxLength:"63" doc:"of the device now"`
 	Reason      string          `json:"reason,omitempty" maxLength:"1024"`
 	LogsFollow  []string        `json:"logs_follow,omitempty" maxItems:"16" doc:"the attempt's logs of which more will come, each until its end was sent"`
+	Artifacts   int             `json:"artifacts,omitempty" minimum:"0" doc:"how many artifacts there will be of the attempt, when some follow the report; 0: none does"`
 }
 
 // ReportAnswer is the task as it is after the report.
@@ -180,4 +181,7 @@ const (
 	LogRunner = "runner" // what the runner wrote
 	LogDevice = "device" // the commands that passed to the device
 	LogEvents = "events" // the runner's events, one JSON value a line
+
+	// Artifacts is no log: ended under this name, fewer artifacts than were announced will come.
+	Artifacts = "artifacts"
 )

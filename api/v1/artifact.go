@@ -14,6 +14,7 @@ type Artifact struct {
 // ArtifactList holds artifacts by attempt and name.
 type ArtifactList struct {
 	Artifacts []Artifact `json:"artifacts"`
+	Coming    int        `json:"coming,omitempty" doc:"how many more are still on their way from the host"`
 }
 
 // WorkflowResult is the result of a task that ran a workflow.

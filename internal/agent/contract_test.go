@@ -216,6 +216,25 @@ func TestAnArtifactThatIsRefusedKeepsNothing(t *testing.T) {
 	eventually(t, "the end of the working directory", func() bool { return len(files(h.dir, "run", "*")) == 0 })
 }
 
+func TestAReportTellsHowManyArtifactsFollowIt(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, 1, agent.Options{})
+	hold := make(chan struct{})
+	h.do(func() { h.tooLarge, h.holdArtifacts = 3, hold })
+	a := h.shell("sim-1", `cd "$PHONEBOOTH_ARTIFACTS"; echo a > a; echo b > b; echo large > c`)
+	if r := h.ended(t, a); r.Artifacts != 3 {
+		t.Errorf("the report announces %d artifacts, want 3", r.Artifacts)
+	}
+	close(hold)
+	h.kept(t, a, "a", "b")
+	h.until(t, "that the third will not come", func() bool { _, told := a.ends[v1.Artifacts]; return told })
+
+	b := h.shell("sim-1", `echo a > "$PHONEBOOTH_ARTIFACTS/a"`)
+	if r := h.ended(t, b); r.Artifacts != 0 {
+		t.Errorf("a report behind its artifacts announces %d, want none", r.Artifacts)
+	}
+}
+
 func TestC36_WhatAProgramLeftOutlivesTheAgent(t *testing.T) {
 	t.Parallel()
 	for name, signal := range deaths {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/phonebooth-dev/phonebooth"
+	v1 "github.com/phonebooth-dev/phonebooth/api/v1"
 	"github.com/phonebooth-dev/phonebooth/internal/agent/artifact"
 )
 
@@ -29,6 +30,11 @@ type courier struct {
 	mu    sync.Mutex
 	queue []parcelled
 	grown chan struct{} // gets a token when there is more
+
+	left      int  // files that were taken in and are not up: in the queue, or on their way
+	up        int  // files that arrived
+	announced bool // the control plane may have been told how many there will be
+	short     bool // fewer come than it may have been told
 
 	finished chan struct{} // closed when no more will come
 	finish   func()
@@ -54,6 +60,7 @@ func (a *Agent) startCourier(life context.Context, l *lease) *courier {
 	a.deliveries.Go(func() {
 		defer close(c.done)
 		c.run(life)
+		c.end(life)
 	})
 	return c
 }
@@ -65,7 +72,46 @@ func (c *courier) add(place string, files []artifact.File) {
 	for _, f := range files {
 		c.queue = append(c.queue, parcelled{place, f})
 	}
+	c.left += len(files)
 	poke(c.grown)
+}
+
+// follow is how many files there will be of the attempt, when some are not up yet as a report is sent, or else 0.
+func (c *courier) follow() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left == 0 {
+		return 0
+	}
+	c.announced = true
+	return c.up + c.left
+}
+
+// settled notes what became of a file.
+func (c *courier) settled(arrived bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left--
+	if arrived {
+		c.up++
+	} else {
+		c.short = c.short || c.announced
+	}
+}
+
+// end tells the control plane not to wait for files that were announced and will not come.
+func (c *courier) end(ctx context.Context) {
+	c.mu.Lock()
+	tell := c.announced && (c.short || c.left > 0)
+	c.mu.Unlock()
+	for tell && ctx.Err() == nil && !c.late() {
+		call, cancel := context.WithTimeout(ctx, c.timeout)
+		err := c.server.EndLog(call, c.leaseID, v1.Artifacts, 0)
+		cancel()
+		if err == nil || answered(err) || !sleep(ctx, c.pause()) {
+			return
+		}
+	}
 }
 
 func (c *courier) take() (p parcelled, ok bool) {
@@ -115,11 +161,14 @@ func (c *courier) deliver(ctx context.Context, p parcelled) bool {
 		case ctx.Err() != nil:
 			return false
 		case err == nil:
+			c.settled(true)
 			return true
 		case isLocal:
+			c.settled(false)
 			c.log.Warn("artifact cannot be read", "err", local)
 			return true
 		case answered(err):
+			c.settled(false)
 			c.log.Warn("artifact refused", "err", err)
 			return phonebooth.CodeOf(err) != "lease_unknown"
 		}

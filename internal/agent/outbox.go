@@ -136,7 +136,7 @@ func (a *Agent) send(life context.Context, p *parcel) (refused bool, err error) 
 	request.Incarnation = a.incarnation
 	seq, condition, reason := a.pool.word(p.lease.key(), p.lease.LeaseID)
 	request.Seq, request.Condition, request.Reason = seq, runner.Clean(string(condition), 63), runner.Clean(reason, 1024)
-	request.LogsFollow = p.lease.sending.follow()
+	request.LogsFollow, request.Artifacts = p.lease.sending.follow(), p.lease.sending.coming()
 	_, err = a.server.Report(ctx, request)
 	switch phonebooth.CodeOf(err) {
 	// Unknown or not claimed: a database was restored, or the task's time was up.

@@ -24,25 +24,26 @@ import (
 type scripted struct {
 	policy lifecycle.Policy
 
-	mu          sync.Mutex
-	next        chan struct{} // closed with each change
-	down        bool
-	deaf        bool      // to logs and artifacts
-	tooLarge    int64     // artifacts of more bytes are refused; 0: none are
-	removed     time.Time // from the pool; zero: not
-	incarnation int64
-	startID     string
-	assigned    []*held
-	leases      map[string]*held
-	claims      map[string][]*held
-	inventory   v1.InventoryRequest // the newest
-	confirm     map[string]int64
-	probe       map[string]int64 // of the quarantined
-	calls       []string         // in order: "start", "claim", "report done", ...
-	claimMax    []int
-	parked      int
-	loseAnswers int // so many claims are carried out and not answered
-	refuse      func(v1.ReportRequest) error
+	mu            sync.Mutex
+	next          chan struct{} // closed with each change
+	down          bool
+	deaf          bool          // to logs and artifacts
+	holdArtifacts chan struct{} // artifacts are taken when it is closed; nil: at once
+	tooLarge      int64         // artifacts of more bytes are refused; 0: none are
+	removed       time.Time     // from the pool; zero: not
+	incarnation   int64
+	startID       string
+	assigned      []*held
+	leases        map[string]*held
+	claims        map[string][]*held
+	inventory     v1.InventoryRequest // the newest
+	confirm       map[string]int64
+	probe         map[string]int64 // of the quarantined
+	calls         []string         // in order: "start", "claim", "report done", ...
+	claimMax      []int
+	parked        int
+	loseAnswers   int // so many claims are carried out and not answered
+	refuse        func(v1.ReportRequest) error
 }
 
 // held is one attempt.
@@ -389,7 +390,7 @@ func (s *scripted) AppendLog(_ context.Context, leaseID, name string, offset int
 		return v1.LogAnswer{}, errDown
 	}
 	h := s.leases[leaseID]
-	log := map[string]*[]byte{v1.LogRunner: &h.log, v1.LogDevice: &h.device, v1.LogEvents: &h.events}[name]
+	log := map[string]*[]byte{v1.LogRunner: &h.log, v1.LogDevice: &h.device, v1.LogEvents: &h.events, v1.Artifacts: new([]byte)}[name]
 	have := int64(len(*log))
 	if offset > have {
 		return v1.LogAnswer{}, phonebooth.Errorf(phonebooth.Conflict, "log_gap", "gap").With("next", strconv.FormatInt(have, 10))
@@ -417,10 +418,20 @@ func (s *scripted) EndLog(_ context.Context, leaseID, name string, size int64) e
 	return nil
 }
 
-func (s *scripted) PutArtifact(_ context.Context, leaseID, name string, size int64, sha256hex string, body io.Reader) error {
+func (s *scripted) PutArtifact(ctx context.Context, leaseID, name string, size int64, sha256hex string, body io.Reader) error {
 	text, err := io.ReadAll(body)
 	if err != nil {
 		return err
+	}
+	s.mu.Lock()
+	hold := s.holdArtifacts
+	s.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return errDown
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

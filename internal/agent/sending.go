@@ -45,6 +45,14 @@ func (s *sending) follow() (names []string) {
 	return names
 }
 
+// coming is how many artifacts there will be, when some are not up as a report is sent, or else 0.
+func (s *sending) coming() int {
+	if s == nil {
+		return 0
+	}
+	return s.artifacts.follow()
+}
+
 // await waits until everything is up or given up, for d at most or until ctx ends.
 func (s *sending) await(ctx context.Context, d time.Duration) {
 	if s == nil {

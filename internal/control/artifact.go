@@ -35,6 +35,63 @@ type Artifact struct {
 	blob.Artifact
 }
 
+// arriving is where it is kept how many artifacts an attempt has announced: beside its logs, as it is open like one.
+const arriving = "arriving"
+
+// ExpectArtifacts says that the attempt will have total artifacts, some of which come behind its report. The first word stands.
+func (c *Control) ExpectArtifacts(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, total int) error {
+	key, err := c.writable(ctx, host, lease)
+	if err != nil {
+		return err
+	}
+	if _, err := c.blobs.Append(ctx, LogKey(key, arriving), 0, fmt.Appendf(nil, "%010d", total)); err != nil {
+		return answerBlob(err)
+	}
+	return answerBlob(c.blobs.Announce(LogKey(key, arriving)))
+}
+
+// EndArtifacts says that no more artifacts of the attempt will come, however many were announced.
+func (c *Control) EndArtifacts(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID) error {
+	key, err := c.writable(ctx, host, lease)
+	if err != nil {
+		return err
+	}
+	return answerBlob(c.blobs.Finish(LogKey(key, arriving), 0))
+}
+
+// Coming is how many more artifacts of an attempt, or of every one if attempt is 0, are on their way beside those found by
+// [Control.Artifacts] before. What can come no more, because its time is over, is not.
+func (c *Control) Coming(ctx context.Context, id phonebooth.TaskID, attempt int, found []Artifact) (int, error) {
+	attempts, err := c.Attempts(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	now, err := c.store.Now(ctx)
+	if err != nil {
+		return 0, answer(err, nil)
+	}
+	there := map[int]int{}
+	for _, f := range found {
+		there[f.Attempt]++
+	}
+	coming := 0
+	for _, a := range attempts {
+		if attempt != 0 && a.Number != attempt || !a.Live() && now.After(a.EndedAt.Add(late)) {
+			continue
+		}
+		text := make([]byte, 10)
+		piece, err := c.blobs.Piece(LogKey(a.AttemptKey, arriving), 0, text)
+		if err != nil {
+			return 0, answerBlob(err)
+		}
+		total, err := strconv.Atoi(string(text[:piece.N]))
+		if piece.Open && err == nil {
+			coming += max(total-there[a.Number], 0)
+		}
+	}
+	return coming, nil
+}
+
 // Artifacts lists what an attempt left, or every attempt if attempt is 0; by attempt and name.
 func (c *Control) Artifacts(ctx context.Context, id phonebooth.TaskID, attempt int) ([]Artifact, error) {
 	t, err := c.Task(ctx, id)

@@ -19,9 +19,10 @@ import (
 func (s *Server) registerArtifacts() {
 	add(s, call{
 		method: http.MethodGet, path: v1.PathTasks + "/{id}/artifacts", id: "list-artifacts", tag: "tasks", access: onlyAdmin,
-		summary:     "List the files that a task's attempts left",
-		description: "By attempt and name: of every attempt, or of one. A file is in the list once it has arrived whole.",
-		codes:       []string{"task_unknown", "attempt_unknown", "artifacts_expired"},
+		summary: "List the files that a task's attempts left",
+		description: "By attempt and name: of every attempt, or of one. A file is in the list once it has arrived whole; coming is how many more " +
+			"are on their way. It is 0 once their time is over.",
+		codes: []string{"task_unknown", "attempt_unknown", "artifacts_expired"},
 	}, s.listArtifacts)
 	add(s, call{
 		method: http.MethodGet, path: v1.PathTasks + "/{id}/artifacts/{attempt}/{name...}", id: "read-artifact", tag: "tasks", access: onlyAdmin,
@@ -54,7 +55,11 @@ func (s *Server) listArtifacts(ctx context.Context, in *listArtifactsInput) (*ar
 	if err != nil {
 		return nil, err
 	}
-	out := &artifactListOutput{Body: v1.ArtifactList{Artifacts: []v1.Artifact{}}}
+	coming, err := s.control.Coming(ctx, phonebooth.TaskID(in.ID), in.Attempt, found)
+	if err != nil {
+		return nil, err
+	}
+	out := &artifactListOutput{Body: v1.ArtifactList{Artifacts: []v1.Artifact{}, Coming: coming}}
 	for _, a := range found {
 		out.Body.Artifacts = append(out.Body.Artifacts, v1.Artifact{
 			Attempt: a.Attempt, Name: a.Name, Bytes: a.Bytes, SHA256: a.SHA256, ContentType: contentType(a.Name),

@@ -45,6 +45,9 @@ type Tasks interface {
 	Log(ctx context.Context, id phonebooth.TaskID, attempt int, name string, offset int64) (io.ReadCloser, error)
 	FollowLog(ctx context.Context, id phonebooth.TaskID, r control.LogRequest) (*control.LogFollower, error)
 	Artifacts(ctx context.Context, id phonebooth.TaskID, attempt int) ([]control.Artifact, error)
+	Coming(ctx context.Context, id phonebooth.TaskID, attempt int, found []control.Artifact) (int, error)
+	ExpectArtifacts(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, total int) error
+	EndArtifacts(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID) error
 	Artifact(ctx context.Context, id phonebooth.TaskID, attempt int, name string) (*blob.File, error)
 }
 

@@ -95,6 +95,11 @@ func (s *Server) report(ctx context.Context, in *reportInput) (*reportOutput, er
 // expectLogs notes what a report announces. How the attempt ended must arrive all the same, so a lease whose logs are closed
 // and a disk that is full are no reason to refuse it.
 func (s *Server) expectLogs(ctx context.Context, b v1.ReportRequest) error {
+	if b.Artifacts > 0 {
+		if err := s.control.ExpectArtifacts(ctx, hostOf(ctx), phonebooth.LeaseID(b.LeaseID), b.Artifacts); err != nil {
+			s.log.Warn("artifacts that follow their report were not noted", "request_id", requestOf(ctx).id, "err", err)
+		}
+	}
 	if len(b.LogsFollow) == 0 {
 		return nil
 	}
@@ -131,10 +136,13 @@ func (s *Server) appendLog(ctx context.Context, in *appendLogInput) (*appendLogO
 
 type endLogInput struct {
 	ID   string `path:"id" doc:"the lease's id"`
-	Name string `query:"name" enum:"runner,device,events" default:"runner" doc:"which of the attempt's logs"`
+	Name string `query:"name" enum:"runner,device,events,artifacts" default:"runner" doc:"which of the attempt's logs; artifacts: no more of those will come, however many were announced"`
 	Size int64  `query:"size" minimum:"0" doc:"its bytes, all of them"`
 }
 
 func (s *Server) endLog(ctx context.Context, in *endLogInput) (*struct{}, error) {
+	if in.Name == v1.Artifacts {
+		return nil, s.control.EndArtifacts(ctx, hostOf(ctx), phonebooth.LeaseID(in.ID))
+	}
 	return nil, s.control.EndLog(ctx, hostOf(ctx), phonebooth.LeaseID(in.ID), in.Name, in.Size)
 }
