@@ -24,7 +24,10 @@ const control = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u20
 /** Reads a stream of text, piece by piece, into lines. */
 export class Ansi {
   constructor() {
-    this.style = { ...plain };
+    this.ground = { ...plain };
+    this.style = this.ground;
+    /** @type {Map<object, Map<string, object>>} what sequences made of styles: programs write the same few over and over */
+    this.made = new Map();
     this.rest = '';
     this.reset();
   }
@@ -51,10 +54,25 @@ export class Ansi {
     for (let m = sequence.exec(s); m; m = sequence.exec(s)) {
       this.text(s.slice(at, m.index), lines);
       at = m.index + m[0].length;
-      if (m[3] === 'm' && m[2] === '') this.style = styled(this.style, m[1]);
+      if (m[3] === 'm' && m[2] === '') this.style = this.after(m[1]);
     }
     this.text(s.slice(at), lines);
     return lines;
+  }
+
+  // The style after one SGR sequence.
+  after(parameters) {
+    let next = this.made.get(this.style);
+    if (!next) {
+      if (this.made.size > 200) this.made.clear();
+      this.made.set(this.style, (next = new Map()));
+    }
+    let style = next.get(parameters);
+    if (!style) {
+      if (next.size > 200) next.clear();
+      next.set(parameters, (style = parameters === '' || parameters === '0' ? this.ground : styled(this.style, parameters)));
+    }
+    return style;
   }
 
   /** The line that has not ended. */
@@ -83,11 +101,11 @@ export class Ansi {
     const text = s.replace(control, '');
     if (text === '') return;
     if (this.returned) this.reset();
-    const { inverse, ...style } = this.style;
-    if (inverse) [style.fg, style.bg] = [style.bg || 'bg', style.fg || 'fg'];
+    const { fg, bg, bold, dim, italic, underline, strike, inverse } = this.style;
+    const run = { text, fg: inverse ? bg || 'bg' : fg, bg: inverse ? fg || 'fg' : bg, bold, dim, italic, underline, strike };
     const last = this.runs.at(-1);
-    if (last && same(last, style)) last.text += text;
-    else this.runs.push({ text, ...style });
+    if (last && same(last, run)) last.text += text;
+    else this.runs.push(run);
   }
 }
 

@@ -50,7 +50,7 @@ export class Lines {
       this.offset = begins[i] ?? this.next;
     }
     if (this.ansi.open.length > 0) {
-      this.list.push({ runs: shortened(this.ansi.open), attempt: this.attempt, offset: this.offset, number: this.count + 1 });
+      this.list.push({ runs: shortened(this.ansi.open.map((run) => ({ ...run }))), attempt: this.attempt, offset: this.offset, number: this.count + 1 });
       this.hasOpen = true;
     }
     this.trim();
@@ -108,16 +108,17 @@ export function textOf(line) {
 
 // A line as it is kept: plain text alone where nothing is styled, and not without end.
 function shortened(runs) {
+  if (runs.length === 0) return '';
+  const [r] = runs;
+  if (runs.length === 1 && r.text.length <= maxLine && !(r.fg || r.bg || r.bold || r.dim || r.italic || r.underline || r.strike)) return r.text;
   let room = maxLine;
   const kept = [];
   for (const run of runs) {
     if (room <= 0) break;
-    kept.push(run.text.length > room ? { ...run, text: `${run.text.slice(0, room)} …` } : { ...run });
+    kept.push(run.text.length > room ? { ...run, text: `${run.text.slice(0, room)} …` } : run);
     room -= run.text.length;
   }
-  if (kept.length === 0) return '';
-  const [r] = kept;
-  return kept.length === 1 && !(r.fg || r.bg || r.bold || r.dim || r.italic || r.underline || r.strike) ? r.text : kept;
+  return kept;
 }
 
 /**
