@@ -59,12 +59,13 @@ func (s *Scheduler) compare(ctx context.Context, overdue bool) {
 	if c == nil || c.snapshot == nil || s.index.reach.UpTo() < c.snapshot.Pos && !overdue {
 		return
 	}
+	late := s.opts.Followed && s.index.reach.UpTo() < c.snapshot.Pos // what another replica committed is still on its way
 	s.mu.Lock()
 	n := s.index.reconcile(*c.snapshot)
 	s.index.reach.Jump(c.snapshot.Pos)
 	s.mu.Unlock()
 	switch {
-	case n > 0 && c.counted:
+	case n > 0 && c.counted && !late:
 		s.opts.Log.Error("the index was not as the store; repaired", "rows", n)
 		s.opts.OnDifference(n)
 	case n > 0:
