@@ -76,6 +76,15 @@ func New(o Options) (*Bridge, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	if o.Adb.Away == nil {
+		o.Adb.Away = func(err error, started bool) {
+			if started {
+				o.Log.Info("adb server started", "address", address.String())
+			} else {
+				o.Log.Warn("adb server is not reachable; its devices are not there", "address", address.String(), "err", err)
+			}
+		}
+	}
 	return &Bridge{log: o.Log, starts: !o.NoStart, client: wire.New(address, o.Adb), opened: map[*access]bool{}, released: map[string]bool{}, freed: make(chan struct{}, 1)}, nil
 }
 

@@ -14,12 +14,16 @@ import (
 func (b *Bridge) Examine(ctx context.Context) []bridge.Finding {
 	program, programErr := b.client.ProgramVersion(ctx)
 	found := []bridge.Finding{examineProgram(program, programErr)}
-	if b.starts && programErr == nil {
-		_ = b.client.StartServer(ctx) // that there is none is found below
+	started := false
+	if _, err := b.client.Version(ctx); b.starts && programErr == nil && errors.Is(err, wire.ErrUnreachable) {
+		started = b.client.StartServer(ctx) == nil // that there is none is found below
 	}
 	server := bridge.Finding{Subject: "adb server", Verdict: bridge.Ill}
 	version, err := b.client.Version(ctx)
 	switch {
+	case err == nil && started:
+		server.Verdict, server.Message = bridge.Odd, fmt.Sprintf("1.0.%d at %s, where there was none: it was started just now, as the agent would", version, b.client.Address())
+		server.Advice = "if the phones are at another server, name that with --adb HOST:PORT"
 	case err == nil:
 		server.Verdict, server.Message = bridge.Well, fmt.Sprintf("1.0.%d at %s", version, b.client.Address())
 	case errors.Is(err, wire.ErrUnreachable):

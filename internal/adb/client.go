@@ -51,6 +51,9 @@ type Options struct {
 	Environ []string
 	// StartMissing lets Track call StartServer whenever no server answers.
 	StartMissing bool
+	// Away is called by Track when the server cannot be had, and each time Track has started one; err is why it was away. It is
+	// called once until the server has answered again.
+	Away func(err error, started bool)
 	// PollEvery is how often Track asks even when nothing was announced; 5 s if zero.
 	PollEvery time.Duration
 	// CallTimeout bounds one request to the server; 5 s if zero.

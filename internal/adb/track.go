@@ -25,7 +25,7 @@ const (
 //  3. With Options.StartMissing a server that is away is started.
 func (c *Client) Track(ctx context.Context, changed func([]Device)) error {
 	t := tracker{client: c, changed: changed}
-	backoff := firstBackoff
+	backoff, told := firstBackoff, false
 	for {
 		before := t.lists
 		err := t.follow(ctx)
@@ -34,12 +34,17 @@ func (c *Client) Track(ctx context.Context, changed func([]Device)) error {
 		}
 		progress := t.lists > before
 		if progress {
-			backoff = firstBackoff
+			backoff, told = firstBackoff, false
 		}
 		// A stream that merely ended may be a server that was replaced: its successor is asked first.
 		if !progress || !errors.Is(err, errStreamEnded) {
 			t.report(nil)
-			if c.options.StartMissing && missing(err) && c.StartServer(ctx) == nil {
+			started := c.options.StartMissing && missing(err) && c.StartServer(ctx) == nil
+			if c.options.Away != nil && (started || !told) {
+				told = true
+				c.options.Away(err, started)
+			}
+			if started {
 				continue
 			}
 		}
