@@ -3,6 +3,7 @@ package runner_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -72,11 +73,24 @@ func TestAResultSaysWhatIsWrongWithItsOutputs(t *testing.T) {
 		`{"outcome":"done","outputs":{"a":1}}`:                   "must be a string",
 		`{"outcome":"done","outputs":{"two words":"x"}}`:         "a name must be",
 		`{"outcome":"done","outputs":{"a":"` + "\\u0000" + `"}}`: "without NUL",
-		`{"outcome":"done","outputs":["a"]}`:                     "must be a map",
+		`{"outcome":"done","outputs":["a"]}`:                     "must be an object",
 	} {
 		report, err := runner.ReadResult(left(t, text, "").Result)
 		if report != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("ReadResult(%s) = %+v, %v, want a refusal that says %q", text, report, err, want)
+		}
+	}
+}
+
+func TestAResultOfAnotherShapeIsToldWhichOneIsWanted(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "result.json")
+	for text, want := range map[string]string{`[]`: "it must be an object with outcome", `{"outcome":1}`: "outcome must be a string"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := runner.ReadResult(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ReadResult(%s): %v, want a refusal that says %q", text, err, want)
 		}
 	}
 }

@@ -2,13 +2,13 @@ package runner
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"reflect"
 	"strings"
 	"syscall"
 
@@ -79,7 +79,10 @@ func parseResult(text []byte) (Result, *phonebooth.Report, error) {
 func (r *Result) read(text []byte) (*phonebooth.Report, error) {
 	if err := json.Unmarshal(text, r); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return nil, fmt.Errorf("the result is not of the contract's shape: %s must be a %s", cmp.Or(wrong.Field, "it"), wrong.Type)
+			if wrong.Field == "" {
+				return nil, errors.New("the result is not of the contract's shape: it must be an object with outcome, and code, message, result and outputs as needed")
+			}
+			return nil, fmt.Errorf("the result is not of the contract's shape: %s must be %s", wrong.Field, inJSON(wrong.Type.Kind()))
 		}
 		return nil, errors.New("the result is not JSON")
 	}
@@ -110,6 +113,14 @@ func (r *Result) read(text []byte) (*phonebooth.Report, error) {
 		return nil, errors.New("the result's outcome must be done, failed or abandoned")
 	}
 	return &report, nil
+}
+
+// inJSON is what JSON calls a value of a kind.
+func inJSON(kind reflect.Kind) string {
+	if kind == reflect.Map {
+		return "an object"
+	}
+	return "a string"
 }
 
 // Clean is s as a database, a terminal and a wire can carry it: valid UTF-8 without NUL, at most limit bytes.

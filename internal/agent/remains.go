@@ -87,7 +87,7 @@ func (a *Agent) gather(l *lease, files stepFiles, begun beginning, chosen runner
 		Prefix: begun.Label, Keep: chosen.Keep, Bytes: chosen.Limits.ArtifactsBytes, Except: contractFiles(place), Hide: a.mask.Text,
 	})
 	for _, why := range refused {
-		notes = append(notes, "artifact "+why)
+		notes = append(notes, "artifacts: "+why)
 	}
 	if err := files.keep(found); err != nil {
 		a.noRoom("list of artifacts", err)
