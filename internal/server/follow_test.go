@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 // listener follows a task's logs in the background. Its story is what it was told, with the bytes of one attempt put together.
 type listener struct {
 	mu     sync.Mutex
-	story  []string
+	said   [][]byte
 	offset int64
 	err    error
 	over   chan struct{}
@@ -55,27 +56,37 @@ func (l *listener) take(t *testing.T, e client.LogEvent, err error) {
 	}
 	switch e.Kind {
 	case v1.LogAttempt:
-		l.story = append(l.story, fmt.Sprintf("attempt %d", e.Attempt), "")
+		l.said = append(l.said, fmt.Appendf(nil, "attempt %d", e.Attempt), nil)
 	case v1.LogData:
-		l.story[len(l.story)-1] += string(e.Data)
+		l.said[len(l.said)-1] = append(l.said[len(l.said)-1], e.Data...)
 		l.offset += int64(len(e.Data))
 	case v1.LogGap:
-		l.story[len(l.story)-1] += fmt.Sprintf("<%d>", e.Bytes)
+		l.said[len(l.said)-1] = fmt.Appendf(l.said[len(l.said)-1], "<%d>", e.Bytes)
 		l.offset += e.Bytes
 	case v1.LogClosed:
-		l.story = append(l.story, fmt.Sprintf("closed %d: %v%s", e.Attempt, e.Complete, e.Reason))
+		l.said = append(l.said, fmt.Appendf(nil, "closed %d: %v%s", e.Attempt, e.Complete, e.Reason))
 	case v1.LogEnd:
-		l.story = append(l.story, e.Status)
+		l.said = append(l.said, []byte(e.Status))
 	}
 }
 
-// heard waits until the text of the newest attempt ends with text.
+// story is what it was told so far.
+func (l *listener) story() (story []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, part := range l.said {
+		story = append(story, string(part))
+	}
+	return story
+}
+
+// heard waits until a part of the story ends with text.
 func (l *listener) heard(t *testing.T, text string) {
 	t.Helper()
 	servertest.Wait(t, fmt.Sprintf("the follower to be told of %q", text), func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return len(l.story) > 0 && strings.HasSuffix(l.story[len(l.story)-1], text)
+		return slices.ContainsFunc(l.said, func(part []byte) bool { return bytes.HasSuffix(part, []byte(text)) })
 	})
 }
 
@@ -84,13 +95,11 @@ func (l *listener) tells(t *testing.T, want ...string) {
 	t.Helper()
 	select {
 	case <-l.over:
-	case <-time.After(30 * time.Second):
-		t.Error("the stream did not end")
+	case <-time.After(2 * time.Minute):
+		t.Fatal("the stream did not end")
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err != nil || !slices.Equal(l.story, want) {
-		t.Errorf("the story is %q, %v; want %q", l.story, l.err, want)
+	if story := l.story(); l.err != nil || !slices.Equal(story, want) {
+		t.Errorf("the story is %.2000q, %v; want %.2000q", fmt.Sprint(story), l.err, fmt.Sprint(want))
 	}
 }
 
@@ -131,7 +140,7 @@ func TestC38_AFollowedLogIsWholeOverARestartAndARetry(t *testing.T) {
 		all.tells(t, story...)
 		newest.tells(t, "attempt 2", "ain\xff\n", "closed 2: true", "done")
 		<-only.over
-		if got := only.story; len(got) != 4 || !slices.Equal(got[:3], story[:3]) {
+		if got := only.story(); len(got) != 4 || !slices.Equal(got[:3], story[:3]) {
 			t.Errorf("attempt 1 alone is %q", got)
 		}
 		listen(t, sys, task.ID, client.LogQuery{All: true}).tells(t, story...) // behind the end
