@@ -69,6 +69,9 @@ func (p *program) runDev(cmd *cobra.Command, s devSettings) error {
 	if err := checkListen(cmd, s.Listen, false, "dev stays on this machine; phonebooth server can listen for others"); err != nil {
 		return err
 	}
+	if s.LeaseTTL <= 0 {
+		return usage(cmd, "--lease-ttl must be more than 0, such as 30s")
+	}
 	bridges, err := s.Host.bridges(p.opts.Bridges)
 	if err != nil {
 		return cannotStart(cmd, err)
