@@ -22,7 +22,7 @@ func (p *program) doctor() *cobra.Command {
 		Use: "doctor", Short: "Look whether this machine is fit to be a host, and say what to do about what is not", Args: takes(),
 		Long: "Looks at everything that a Host Agent of this machine depends on: its configuration, disk, clock, control plane and token, adb, " +
 			"each device and each runner. It takes the agent's flags and configuration file, may be run beside the agent, and changes nothing but " +
-			"that it starts a missing adb server, as the agent would.\n\n" +
+			"that it starts a missing adb server, as the agent would, and says so.\n\n" +
 			"ok is well; odd works, but look at it; idle is not there and not asked for; ill is what must be mended. It exits with 0 if " +
 			"nothing is ill, and with 1 otherwise.",
 		Example: `phonebooth doctor --config agent.yaml
