@@ -6,8 +6,8 @@ import { Ansi, plainText } from './ansi.js';
 export const maxLines = 60000;
 const maxLine = 8000; // characters of one line that are kept
 
-/** @typedef {{runs: import('./ansi.js').Run[]|string, attempt: number, offset: number, number: number, mark?: string}} Line
- * number: which line of its attempt's log, from 1; 0 for lines of ours */
+/** @typedef {{runs: import('./ansi.js').Run[]|string, attempt: number, offset: number, number: number, mark?: string, begins?: boolean}} Line
+ * number: which line of its attempt's log, from 1; 0 for lines of ours; begins: of ours, where an attempt begins */
 
 export class Lines {
   constructor(limit = maxLines) {
@@ -30,9 +30,9 @@ export class Lines {
   }
 
   /** Adds a line of ours, between those of the log. */
-  mark(text) {
+  mark(text, begins = false) {
     this.close();
-    this.list.push({ runs: text, attempt: this.attempt, offset: this.next, number: 0, mark: text });
+    this.list.push({ runs: text, attempt: this.attempt, offset: this.next, number: 0, mark: text, begins });
     this.trim();
   }
 

@@ -81,7 +81,7 @@ export class LogView {
     if (kind === 'attempt') {
       if (this.lines.attempt !== m.attempt) {
         this.lines.begin(m.attempt);
-        if (!this.attempt && (m.attempt > 1 || this.several())) this.lines.mark(`Attempt ${m.attempt}${this.deviceOf(m.attempt)}`);
+        if (!this.attempt && (m.attempt > 1 || this.several())) this.lines.mark(`Attempt ${m.attempt}`, true);
       }
     } else if (kind === 'log') {
       this.size += m.bytes.length;
@@ -140,7 +140,7 @@ export class LogView {
 
   lineNode(line, i, digits) {
     const style = { top: `${i * lineHeight + 6}px` };
-    if (line.mark !== undefined) return h('div', { class: 'log-line mark', style }, h('span', { class: 'log-text' }, line.mark));
+    if (line.mark !== undefined) return h('div', { class: 'log-line mark', style }, h('span', { class: 'log-text' }, line.mark, line.begins && this.deviceOf(line.attempt)));
     const text = h('span', { class: 'log-text' });
     for (const p of pieces(line.runs, this.wanted)) text.append(this.pieceNode(p));
     return h('div', { class: ['log-line', i === this.hits[this.hit] && 'current'], style },

@@ -32,7 +32,7 @@ export function factsOf(task, names) {
     task.device_id && ['Device', h('a', { href: address('devices', task.device_id) }, names.device(task.device_id))],
     task.host_id && ['Host', names.host(task.host_id)],
     ['Submitted', time(task.created_at)],
-    begun && begun >= created && ['Waited', duration(begun - created)],
+    task.attempt === 1 && begun >= created && ['Waited', duration(begun - created)],
     begun && !over(task) && task.status === 'dispatched' && ['Running for', time(task.dispatched_at, 'since')],
     begun && ended && ['Ran', duration(ended - begun)],
     ended && ['Ended', time(task.finished_at)],

@@ -36,7 +36,13 @@ export class Picture {
       this.moved();
     });
     this.scroller.addEventListener('scroll', this.scrolled, { passive: true, signal });
-    new ResizeObserver(this.scrolled).observe(this.node);
+    this.pixels = 0; // of the lane, and the height of a row: known until the next change of size
+    this.height = 30;
+    this.version = 0; // of what rows are drawn to: another one draws them all anew
+    new ResizeObserver(() => {
+      this.measure();
+      this.scrolled();
+    }).observe(this.node);
     signal.addEventListener('abort', () => (this.ended = true));
   }
 
@@ -45,9 +51,11 @@ export class Picture {
     return this.axis.getBoundingClientRect();
   }
 
-  /** The height of a row, which the style sheet says. */
-  rowHeight() {
-    return parseFloat(getComputedStyle(this.node).getPropertyValue('--row')) || 30;
+  // Reads what the style sheet and the window say.
+  measure() {
+    this.pixels = this.lane().width;
+    this.height = parseFloat(getComputedStyle(this.node).getPropertyValue('--row')) || 30;
+    this.version++;
   }
 
   setDevices(devices) {
@@ -62,6 +70,7 @@ export class Picture {
     this.span = span;
     if (!same) {
       this.origin = span.from;
+      this.version++;
       this.draw();
     } else {
       this.shift();
@@ -70,14 +79,14 @@ export class Picture {
 
   /** The devices whose rows are on the screen. */
   visible() {
-    const height = this.rowHeight();
+    const { height } = this;
     const first = Math.max(0, Math.floor(this.scroller.scrollTop / height) - overscan);
     const last = Math.ceil((this.scroller.scrollTop + this.scroller.clientHeight) / height) + overscan;
     return this.devices.slice(first, last).map((device, i) => ({ device, index: first + i }));
   }
 
   scale() {
-    const pixels = this.lane().width;
+    const { pixels } = this;
     const width = this.span.to - this.span.from;
     const from = this.origin;
     return {
@@ -88,30 +97,34 @@ export class Picture {
 
   drawNow() {
     if (this.ended) return;
-    const height = this.rowHeight();
-    this.body.style.height = `${this.devices.length * height}px`;
+    if (this.pixels === 0) this.measure();
+    this.body.style.height = `${this.devices.length * this.height}px`;
     const scale = this.scale();
     keyed(this.body, this.visible(), (v) => v.device.id, (v) => {
       const node = makeRow(v.device);
-      this.fill(node, v, scale, height);
+      this.fill(node, v, scale);
       return node;
-    }, (node, v) => this.fill(node, v, scale, height));
+    }, (node, v) => this.fill(node, v, scale));
     this.shift();
     this.keepFocus();
   }
 
-  fill(node, { device, index }, scale, height) {
-    node.style.transform = `translateY(${index * height}px)`;
-    node.classList.toggle('odd', index % 2 === 1);
+  fill(node, { device, index }, scale) {
+    const top = `translateY(${index * this.height}px)`;
+    if (node.style.transform !== top) node.style.transform = top;
     node.device = device;
     const row = this.rows.of(device.id);
+    if (node.row === row && node.version === this.version) return;
+    node.row = row;
+    node.version = this.version;
     node.classList.toggle('loading', !row);
     drawRow(node.layer, row, scale);
   }
 
   /** Moves what is drawn to where now is, and lets what goes on grow. */
   shift() {
-    const pixels = this.lane().width;
+    if (this.pixels === 0) this.measure();
+    const { pixels } = this;
     const width = this.span.to - this.span.from;
     const now = this.rows.now();
     const shift = ((this.origin - this.span.from) / width) * pixels;
@@ -128,11 +141,18 @@ export class Picture {
         keepInSight(node, item, scale, shift);
       }
     }
-    drawAxis(this.axis, ticks(this.span, Math.max(2, Math.floor(pixels / 84))), { x: (at) => position(this.span, at, pixels) }, axisHeight);
+    this.placeAxis(pixels);
     const at = position(this.span, now, pixels);
     this.line.hidden = at < 0 || at > pixels;
     this.line.style.transform = `translateX(${at.toFixed(1)}px)`;
     this.line.firstChild.textContent = clock(now);
+  }
+
+  placeAxis(pixels) {
+    const drawn = `${Math.round(this.span.from)} ${Math.round(this.span.to)} ${pixels}`;
+    if (this.axis.drawn === drawn) return;
+    this.axis.drawn = drawn;
+    drawAxis(this.axis, ticks(this.span, Math.max(2, Math.floor(pixels / 84))), { x: (at) => position(this.span, at, pixels) }, axisHeight);
   }
 
   /** Marks a part of the axis, given in shares of its width; null: none. */
@@ -197,7 +217,7 @@ export class Picture {
 
   /** Scrolls so that a row is on the screen. */
   showRow(index) {
-    const height = this.rowHeight();
+    const { height } = this;
     const s = this.scroller;
     if (index * height < s.scrollTop) s.scrollTop = index * height;
     else if ((index + 1) * height > s.scrollTop + s.clientHeight) s.scrollTop = (index + 1) * height - s.clientHeight;

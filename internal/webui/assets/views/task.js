@@ -64,7 +64,7 @@ class TaskView {
     });
     this.signal.addEventListener('abort', off);
     const timer = setInterval(() => {
-      if (!document.hidden && this.task && !over(this.task)) this.explain();
+      if (!document.hidden && this.task && !over(this.task)) this.load(); // leases are renewed and files come without an event
     }, 5000);
     this.signal.addEventListener('abort', () => clearInterval(timer));
   }
@@ -76,11 +76,12 @@ class TaskView {
   async read() {
     const signal = this.signal;
     try {
-      const [task, { attempts }, { artifacts }] = await Promise.all([
+      const [task, { attempts }, { artifacts, coming }] = await Promise.all([
         this.api.get(this.path, { signal }), this.api.get(`${this.path}/attempts`, { signal }), this.api.get(`${this.path}/artifacts`, { signal }),
       ]);
       const before = this.task?.status;
-      Object.assign(this, { task, attempts, artifacts });
+      Object.assign(this, { task, attempts, artifacts, coming });
+      this.awaitFiles(coming);
       this.explain();
       if (task.workflow && !this.declared) await this.readWorkflow();
       this.draw();
@@ -95,6 +96,14 @@ class TaskView {
       if (err.status === 404) this.gone(err);
       else this.tell(problemText(err));
     }
+  }
+
+  // Files may arrive after the report of their attempt, which no event tells.
+  awaitFiles(coming) {
+    clearTimeout(this.filesTimer);
+    if (!(coming > 0)) return;
+    this.filesPause = Math.min(60000, (this.filesPause ?? 800) * 1.4); // a host that is gone sends nothing more
+    this.filesTimer = setTimeout(() => this.signal.aborted || this.load(), this.filesPause);
   }
 
   async readWorkflow() {
@@ -127,7 +136,9 @@ class TaskView {
       this.devices.set(r.id, r.name);
       this.hosts.set(r.host_id, r.host_name);
     }
-    if (this.devices.size !== known && this.task) this.draw();
+    if (this.devices.size === known || !this.task) return;
+    this.draw();
+    this.log?.draw();
   }
 
   gone(err) {
@@ -158,8 +169,8 @@ class TaskView {
     const result = task.result !== undefined && task.result !== null && stepsIn(task.result).length === 0;
     this.result.node.hidden = !result;
     if (result) replace(this.result.body, resultOf(task.result));
-    this.files.node.hidden = this.artifacts.length === 0;
-    this.files.count.textContent = plural(this.artifacts.length, 'file');
+    this.files.node.hidden = this.artifacts.length === 0 && !(this.coming > 0);
+    this.files.count.textContent = [plural(this.artifacts.length, 'file'), this.coming > 0 && `${this.coming} on their way`].filter(Boolean).join(', ');
     keyed(this.fileList, [...this.artifacts].sort(byLook), (a) => `${a.attempt} ${a.name} ${a.sha256}`, (a) => artifactNode(this.id, a, { signal: this.signal, several: this.attempts.length > 1 }));
   }
 
