@@ -46,8 +46,12 @@ func TestASignInIsGoodForTheAdminTokenAloneAndForTwelveHours(t *testing.T) {
 		at             time.Duration
 		known, renewed bool
 	}{
-		{0, true, false}, {59 * time.Minute, true, false}, {2 * time.Hour, true, true}, {12*time.Hour - time.Second, true, true},
-		{12 * time.Hour, false, false}, {-48 * time.Hour, false, false},
+		{0, true, false},
+		{59 * time.Minute, true, false},
+		{2 * time.Hour, true, true},
+		{12*time.Hour - time.Second, true, true},
+		{12 * time.Hour, false, false},
+		{-48 * time.Hour, false, false},
 	} {
 		who, renewed, ok := s.Identify(visit(c), now.Add(tc.at))
 		if ok != tc.known || (renewed != nil) != tc.renewed || ok && who.Kind != auth.Admin {

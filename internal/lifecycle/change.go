@@ -16,7 +16,7 @@ type Change struct {
 	Workflows []phonebooth.Workflow
 	Reserve   []phonebooth.Reservation
 	Release   []phonebooth.DeviceID
-	Leader    *Leader // nil: unchanged
+	Leader    *Leader            // nil: unchanged
 	Events    []phonebooth.Event // without Pos, At and request: the ledger gives those
 }
 

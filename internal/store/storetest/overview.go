@@ -55,9 +55,13 @@ func overviewOfThePast(t *testing.T, st store.Store) {
 		status phonebooth.Status
 		at     time.Time
 	}{
-		{phonebooth.Done, minute.Add(-time.Microsecond)}, {phonebooth.Done, minute}, {phonebooth.Failed, minute.Add(time.Minute - time.Microsecond)},
-		{phonebooth.Done, minute.Add(59 * time.Second)}, {phonebooth.Cancelled, minute.Add(3 * time.Minute)},
-		{phonebooth.Failed, minute.Add(-48 * time.Hour)}, {phonebooth.Failed, minute.Add(2 * time.Minute)},
+		{phonebooth.Done, minute.Add(-time.Microsecond)},
+		{phonebooth.Done, minute},
+		{phonebooth.Failed, minute.Add(time.Minute - time.Microsecond)},
+		{phonebooth.Done, minute.Add(59 * time.Second)},
+		{phonebooth.Cancelled, minute.Add(3 * time.Minute)},
+		{phonebooth.Failed, minute.Add(-48 * time.Hour)},
+		{phonebooth.Failed, minute.Add(2 * time.Minute)},
 	} {
 		v := task(phonebooth.TaskID(fmt.Sprintf("t%d", i)), int64(i+1))
 		v.Status, v.FinishedAt = c.status, c.at
