@@ -27,10 +27,8 @@ type page struct {
 	ctx context.Context
 	url string
 
-	mu       sync.Mutex
-	said     []string // complaints on the console
-	received int64    // bytes over the wire
-	requests int
+	mu   sync.Mutex
+	said []string // complaints on the console
 }
 
 // browse starts a browser. At the end of the test its console must be clean, but for what allowed names, and for the refusal
@@ -66,10 +64,6 @@ func browse(t *testing.T, url string, allowed ...string) *page {
 			}
 		}
 	})
-	p.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.Call(ctx, network.Enable, network.EnableParams{})
-		return err
-	}))
 	return p
 }
 
@@ -97,9 +91,6 @@ func (p *page) hear(event any) {
 		if e.Entry.Level == "error" || e.Entry.Level == "warning" {
 			p.said = append(p.said, fmt.Sprint(e.Entry.Source, " ", e.Entry.Text, " ", e.Entry.URL))
 		}
-	case *network.EventLoadingFinished:
-		p.received += int64(e.EncodedDataLength)
-		p.requests++
 	}
 }
 

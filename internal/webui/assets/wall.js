@@ -5,6 +5,8 @@ import { count, plural, setTime, time } from './format.js';
 import { address } from './router.js';
 import { badge, deviceLook, hostLook, setBadge, shape } from './status.js';
 
+const atFirst = 200; // tiles, more than a screen has: the others come a moment later
+
 const shows = {
   all: { name: 'All', test: () => true },
   busy: { name: 'Busy', test: (look) => look.tone === 'busy' },
@@ -19,6 +21,7 @@ const shows = {
 export function wall(shown, chose) {
   let show = Object.hasOwn(shows, shown) ? shown : 'all';
   let redraw = () => {};
+  let begun = false;
   const buttons = Object.entries(shows).map(([name, s]) => h('button', {
     class: 'button', type: 'button', 'aria-pressed': String(name === show), data: { show: name },
     on: {
@@ -56,7 +59,15 @@ export function wall(shown, chose) {
       for (const b of buttons) text(b.querySelector('.segment-count'), count(counts[b.dataset.show]));
       hosts.dataset.size = devices.length <= 60 ? 'large' : devices.length <= 240 ? 'medium' : 'small';
       const groups = [...byHost.values()].filter((g) => g.devices.length > 0 || (show === 'all' && g.host.state !== 'ready'));
-      keyed(hosts, groups.map((g) => ({ ...g, small: hosts.dataset.size === 'small' })), (g) => g.host.id, makeHost, fillHost);
+      const small = hosts.dataset.size === 'small';
+      let room = begun ? Infinity : atFirst;
+      keyed(hosts, groups.map((g) => {
+        const later = room <= 0;
+        room -= g.devices.length;
+        return { ...g, small, later };
+      }), (g) => g.host.id, makeHost, fillHost);
+      begun = true;
+      if (room < 0) setTimeout(redraw);
       showEmpty(empty, devices.length, groups.length);
     },
   };
@@ -91,6 +102,7 @@ function fillHost(node, g) {
     replace(state, g.host.state !== 'ready' && badge(hostLook(g.host.state)));
   }
   text(head.querySelector('.host-count'), g.devices.length === g.all ? plural(g.all, 'device') : `${count(g.devices.length)} of ${plural(g.all, 'device')}`);
+  if (g.later) return;
   const [make, fill] = g.small ? [makeSmall, fillSmall] : [makeTile, fillTile];
   keyed(tiles, g.devices, (d) => (g.small ? `small ${d.id}` : d.id), make, fill);
 }
