@@ -10,9 +10,15 @@ import (
 
 // phones are the models of the pool that people see on pictures.
 var phones = []struct{ name, driver, model, api string }{
-	{"pixel-8", "android", "Pixel_8", "api:34"}, {"pixel-7a", "android", "Pixel_7a", "api:34"}, {"galaxy-s24", "android", "SM-S921B", "api:34"},
-	{"galaxy-a54", "android", "SM-A546B", "api:33"}, {"pixel-fold", "android", "Pixel_Fold", "api:34"}, {"xperia-5", "android", "XQ-DE54", "api:33"},
-	{"iphone-15", "ios", "iPhone15,4", "ios:17"}, {"iphone-13", "ios", "iPhone14,5", "ios:16"}, {"chromium", "webdriver", "Chromium", "web"},
+	{"pixel-8", "android", "Pixel_8", "api:34"},
+	{"pixel-7a", "android", "Pixel_7a", "api:34"},
+	{"galaxy-s24", "android", "SM-S921B", "api:34"},
+	{"galaxy-a54", "android", "SM-A546B", "api:33"},
+	{"pixel-fold", "android", "Pixel_Fold", "api:34"},
+	{"xperia-5", "android", "XQ-DE54", "api:33"},
+	{"iphone-15", "ios", "iPhone15,4", "ios:17"},
+	{"iphone-13", "ios", "iPhone14,5", "ios:16"},
+	{"chromium", "webdriver", "Chromium", "web"},
 	{"emulator", "android", "sdk_gphone64", "api:35"},
 }
 
@@ -24,7 +30,8 @@ var goals = []string{
 }
 
 var failures = []phonebooth.Failure{
-	{Code: "runner_failed", Message: "expected “Dark theme” to be on, it is off"}, {Code: "runner_failed", Message: "the login button was not found in 20 s"},
+	{Code: "runner_failed", Message: "expected “Dark theme” to be on, it is off"},
+	{Code: "runner_failed", Message: "the login button was not found in 20 s"},
 	{Code: "timeout", Message: "the task ran longer than its 300 s"},
 }
 
