@@ -94,7 +94,7 @@ export function place(node, item, scale) {
 /** Lets what an element says begin at the edge, when the element itself begins before it. */
 export function keepInSight(node, item, scale, shift) {
   const x = scale.x(Math.max(item.begin, scale.left)) + shift;
-  const hidden = x < 0 && scale.x(item.end) + shift > 0 ? Math.ceil(-x) + 9 : 0;
+  const hidden = x < 0 && scale.x(item.end) + shift > 30 ? Math.ceil(-x) + 9 : 0;
   if ((node.hiddenBy ?? 0) === hidden) return;
   node.hiddenBy = hidden;
   node.style.paddingLeft = hidden ? `${hidden}px` : '';
