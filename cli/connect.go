@@ -46,38 +46,51 @@ func (p *program) connect(cmd *cobra.Command, patience time.Duration) (*client.C
 
 // connectWith is connect with more to say about the client.
 func (p *program) connectWith(cmd *cobra.Command, opts client.Options) (*client.Client, error) {
-	kept, err := keptAccounts()
+	address, token, err := p.account(cmd)
 	if err != nil {
 		return nil, err
 	}
-	address := p.server
+	return p.clientOf(address, token, opts)
+}
+
+func (p *program) clientOf(address, token string, opts client.Options) (*client.Client, error) {
+	opts.UserAgent = "phonebooth-cli/" + p.opts.Version
+	return client.New(address, token, opts)
+}
+
+// account is the server to talk to and the token for it, from the flags, the environment or a login.
+func (p *program) account(cmd *cobra.Command) (address, token string, err error) {
+	kept, err := keptAccounts()
+	if err != nil {
+		return "", "", err
+	}
+	address = p.server
 	for _, other := range []string{os.Getenv(envServer), kept.Current} {
 		if address == "" {
 			address = other
 		}
 	}
 	if address == "" {
-		return nil, &failure{status: exitUsage, err: errors.New("no server is known yet"), next: []string{
+		return "", "", &failure{status: exitUsage, err: errors.New("no server is known yet"), next: []string{
 			"start one on this machine: phonebooth dev", "or log in to one: phonebooth login URL",
 		}}
 	}
 	if address, err = serverURL(address); err != nil {
-		return nil, usage(cmd, "%w", err)
+		return "", "", usage(cmd, "%w", err)
 	}
-	token, err := p.givenToken(cmd)
+	token, err = p.givenToken(cmd)
 	if err != nil {
-		return nil, err
+		return "", "", err
 	}
 	if token == "" {
 		token = kept.Servers[address].Token
 	}
 	if token == "" {
-		return nil, &failure{status: exitUsage, err: fmt.Errorf("there is no token for %s", address), next: []string{
+		return "", "", &failure{status: exitUsage, err: fmt.Errorf("there is no token for %s", address), next: []string{
 			"log in: phonebooth login " + address, "or give one with --token-file or " + envToken,
 		}}
 	}
-	opts.UserAgent = "phonebooth-cli/" + p.opts.Version
-	return client.New(address, token, opts)
+	return address, token, nil
 }
 
 func keptAccounts() (accounts, error) {

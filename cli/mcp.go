@@ -23,15 +23,20 @@ func (p *program) mcp() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var mu sync.Mutex
 		var found *client.Client
-		connect := func() (*client.Client, error) {
+		var keptAddress, keptToken string
+		connect := func() (*client.Client, error) { // a client is kept for its connections, until the login changes
+			address, token, err := p.account(cmd)
+			if err != nil {
+				return nil, err
+			}
 			mu.Lock()
 			defer mu.Unlock()
-			if found != nil {
+			if found != nil && address == keptAddress && token == keptToken {
 				return found, nil
 			}
-			c, err := p.connect(cmd, shortPatience)
+			c, err := p.clientOf(address, token, client.Options{Patience: shortPatience})
 			if err == nil {
-				found = c
+				found, keptAddress, keptToken = c, address, token
 			}
 			return c, err
 		}

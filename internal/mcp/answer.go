@@ -20,7 +20,7 @@ import (
 func add[In, Out any](s *Server, name, description string, hints sdk.ToolAnnotations, call func(context.Context, *client.Client, In, *sdk.CallToolRequest) (Out, error)) {
 	open := true
 	hints.OpenWorldHint = &open
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: name, Description: description, Annotations: &hints},
+	sdk.AddTool(s.sdk, &sdk.Tool{Name: name, Description: description, Annotations: &hints, InputSchema: schemaOf[In]()},
 		func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
 			var none Out
 			c, err := s.connect()
@@ -78,20 +78,37 @@ func refused(err error) error {
 	return errors.New(text)
 }
 
+// withDetail is a refusal that also says something that this package found out.
+func withDetail(err error, name, value string) error {
+	var known *phonebooth.Error
+	if value == "" || !errors.As(err, &known) {
+		return err
+	}
+	more := *known
+	if more.Detail = maps.Clone(known.Detail); more.Detail == nil {
+		more.Detail = map[string]string{}
+	}
+	more.Detail[name] = value
+	return &more
+}
+
 // clean is text of others without terminal control, marks that turn text around, and characters nobody sees.
 func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == '\r':
-			return -1
-		case unicode.IsControl(r), r == 0x200b, r == 0x200e, r == 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x2069, r == 0xfeff,
-			r >= 0xe0000 && r <= 0xe007f:
-			return unicode.ReplacementChar
-		}
+	return strings.Map(harmless, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
+}
+
+// harmless is a character of clean text, or negative for none.
+func harmless(r rune) rune {
+	switch {
+	case r == '\n' || r == '\t':
 		return r
-	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
+	case r == '\r':
+		return -1
+	case unicode.IsControl(r), r == 0x061c, r == 0x200b, r == 0x200e, r == 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x2069, r == 0xfeff,
+		r >= 0xe0000 && r <= 0xe007f:
+		return unicode.ReplacementChar
+	}
+	return r
 }
 
 // cut is clean text of at most n bytes, and a word about the rest.

@@ -49,6 +49,7 @@ func New(connect func() (*client.Client, error), opts Options) *Server {
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "phonebooth", Title: "Phonebooth", Version: opts.Version}, &sdk.ServerOptions{
 		Instructions: instructions, Logger: opts.Log, Capabilities: &sdk.ServerCapabilities{},
 	})
+	s.sdk.AddReceivingMiddleware(sayWhatIsInvalid)
 	s.taskTools()
 	s.poolTools()
 	s.fileTools()

@@ -49,3 +49,48 @@ func TestWithoutAServerEachToolSaysWhatToDo(t *testing.T) {
 		t.Fatalf("the end of the caller is %v, want no error", err)
 	}
 }
+
+func TestArgumentsThatAreOutOfBoundsAreRefusedByName(t *testing.T) {
+	t.Parallel()
+	here, there := sdk.NewInMemoryTransports()
+	asked := false
+	s := mcp.New(func() (*client.Client, error) { asked = true; return nil, errors.New("no server") }, mcp.Options{})
+	go func() { _ = s.Serve(t.Context(), there) }()
+	c, err := sdk.NewClient(&sdk.Implementation{Name: "agent", Version: "1"}, nil).Connect(t.Context(), here, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []struct {
+		tool, field string
+		value       any
+		want        string
+	}{
+		{"wait_task", "timeout_s", 601, "600"},
+		{"wait_task", "timeout_s", 0, "1"},
+		{"read_log", "max_bytes", 65537, "65536"},
+		{"read_log", "name", "stdout", "runner device events"},
+		{"read_artifact", "offset", -1, "0"},
+		{"list_tasks", "status", []string{"running"}, "dispatched"},
+		{"submit_task", "priority", 11, "10"},
+		{"submit_task", "phone", "x", "phone"},
+	} {
+		arguments := map[string]any{bad.field: bad.value}
+		if strings.HasPrefix(bad.tool, "read_") || bad.tool == "wait_task" {
+			arguments["task_id"] = "x"
+			if bad.tool == "read_artifact" {
+				arguments["name"] = "x"
+			}
+		}
+		answer, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: bad.tool, Arguments: arguments})
+		if err != nil {
+			t.Fatal(bad, err)
+		}
+		text := answer.Content[0].(*sdk.TextContent).Text
+		if !answer.IsError || !strings.HasPrefix(text, "invalid: ") || !strings.Contains(text, bad.field) || !strings.Contains(text, bad.want) || !strings.Contains(text, "\nnext: ") {
+			t.Errorf("%s with %s %v answers %q, want a refusal that names it and %s", bad.tool, bad.field, bad.value, text, bad.want)
+		}
+	}
+	if asked {
+		t.Error("the server was asked although the arguments are wrong")
+	}
+}

@@ -2,9 +2,12 @@ package mcp
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/phonebooth-dev/phonebooth"
 	"github.com/phonebooth-dev/phonebooth/client"
 	"github.com/phonebooth-dev/phonebooth/workflow"
 )
@@ -12,9 +15,9 @@ import (
 type devicesIn struct {
 	DriverType string   `json:"driver_type,omitempty" jsonschema:"android, ios, webdriver, sim or another; left out: any"`
 	Tags       []string `json:"tags,omitempty" jsonschema:"all of them"`
-	State      string   `json:"state,omitempty" jsonschema:"idle, busy or unavailable; left out: any"`
+	State      string   `json:"state,omitempty" jsonschema:"left out: any" enum:"idle,busy,unavailable"`
 	Cursor     string   `json:"cursor,omitempty" jsonschema:"next_cursor of the page before"`
-	Limit      int      `json:"limit,omitempty" jsonschema:"of a page: 1 to 100, 50 when left out"`
+	Limit      int      `json:"limit,omitempty" jsonschema:"of a page" minimum:"1" maximum:"100" default:"50"`
 }
 
 type deviceOut struct {
@@ -63,10 +66,7 @@ func (s *Server) poolTools() {
 }
 
 func listDevices(ctx context.Context, c *client.Client, in devicesIn, _ *sdk.CallToolRequest) (devicesOut, error) {
-	if in.Limit <= 0 {
-		in.Limit = 50
-	}
-	q := client.DeviceQuery{Tags: in.Tags, Cursor: in.Cursor, Limit: min(in.Limit, 100)}
+	q := client.DeviceQuery{Tags: in.Tags, Cursor: in.Cursor, Limit: in.Limit}
 	if in.DriverType != "" {
 		q.DriverTypes = []string{in.DriverType}
 	}
@@ -88,14 +88,30 @@ func listWorkflows(ctx context.Context, c *client.Client, _ workflowsIn, _ *sdk.
 	all, err := c.Workflows(ctx)
 	out := workflowsOut{Workflows: []workflowOut{}, More: max(0, len(all)-maxWorkflows)}
 	for _, w := range all[:min(len(all), maxWorkflows)] {
-		view := workflowOut{Name: w.Name, Version: w.Version, Inputs: []inputOut{}}
+		view := workflowOut{Name: clean(w.Name), Version: w.Version, Inputs: []inputOut{}}
 		if d, err := workflow.Parse(w.Source); err == nil { // else it is of a newer grammar
 			view.Steps = len(d.Steps)
 			for name, in := range d.Inputs {
-				view.Inputs = append(view.Inputs, inputOut{Name: name, Description: cut(in.Description, 500), Required: in.Required, Default: cut(in.Default, 500)})
+				view.Inputs = append(view.Inputs, inputOut{Name: clean(name), Description: cut(in.Description, 500), Required: in.Required, Default: cut(in.Default, 500)})
 			}
 		}
 		out.Workflows = append(out.Workflows, view)
 	}
 	return out, err
+}
+
+// nameWorkflows adds to a refusal which workflows there are.
+func nameWorkflows(ctx context.Context, c *client.Client, err error) error {
+	if phonebooth.CodeOf(err) != "workflow_unknown" {
+		return err
+	}
+	all, listErr := c.Workflows(ctx)
+	if listErr != nil {
+		return err
+	}
+	names := []string{}
+	for _, w := range all[:min(len(all), 20)] {
+		names = append(names, fmt.Sprintf("%s@%d", clean(w.Name), w.Version))
+	}
+	return withDetail(err, "there_are", strings.Join(names, ", "))
 }

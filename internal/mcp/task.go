@@ -17,16 +17,16 @@ import (
 type submitIn struct {
 	Goal           string            `json:"goal,omitempty" jsonschema:"what the device should do, in words or in the runner's own language; at most 100 KiB; give this or workflow"`
 	Workflow       string            `json:"workflow,omitempty" jsonschema:"instead of a goal: NAME of a workflow of list_workflows"`
-	Version        int               `json:"workflow_version,omitempty" jsonschema:"of the workflow; left out: the newest"`
+	Version        int               `json:"workflow_version,omitempty" jsonschema:"of the workflow; left out: the newest" minimum:"1"`
 	Inputs         map[string]string `json:"inputs,omitempty" jsonschema:"of the workflow, by name"`
 	DriverType     string            `json:"driver_type,omitempty" jsonschema:"android, ios, webdriver, sim or another of list_devices; left out: any"`
 	Tags           []string          `json:"tags,omitempty" jsonschema:"all of them the device must have"`
 	Runner         string            `json:"runner,omitempty" jsonschema:"program that does the work; one of the runners of list_devices; left out: the host's own choice"`
 	DeviceID       string            `json:"device_id,omitempty" jsonschema:"only this device; better left out, so that any matching one can take the task"`
-	TimeoutS       int64             `json:"timeout_s,omitempty" jsonschema:"seconds one attempt may take: 1 to 86400, 1800 when left out"`
-	QueueTimeoutS  int64             `json:"queue_timeout_s,omitempty" jsonschema:"seconds after which the task fails if it still waits; left out: it waits for ever"`
-	Priority       int               `json:"priority,omitempty" jsonschema:"-10 to 10, larger goes first; 0 when left out"`
-	MaxAttempts    int               `json:"max_attempts,omitempty" jsonschema:"1 to 10; 3 when left out; only for losses of a device or host: a failed goal is not repeated"`
+	TimeoutS       int64             `json:"timeout_s,omitempty" jsonschema:"seconds one attempt may take; left out: 1800" minimum:"1" maximum:"86400"`
+	QueueTimeoutS  int64             `json:"queue_timeout_s,omitempty" jsonschema:"seconds after which the task fails if it still waits; left out: it waits for ever" minimum:"1"`
+	Priority       int               `json:"priority,omitempty" jsonschema:"larger goes first" minimum:"-10" maximum:"10" default:"0"`
+	MaxAttempts    int               `json:"max_attempts,omitempty" jsonschema:"left out: 3; only for losses of a device or host: a failed goal is not repeated" minimum:"1" maximum:"10"`
 	Labels         map[string]string `json:"labels,omitempty" jsonschema:"to find the task again with list_tasks"`
 	IdempotencyKey string            `json:"idempotency_key,omitempty" jsonschema:"1 to 255 printable characters; the same key with the same arguments is the same task, so a repeat never runs twice; left out: one is made and told"`
 	DryRun         bool              `json:"dry_run,omitempty" jsonschema:"submit nothing; say where it would start or what it would wait for"`
@@ -45,7 +45,7 @@ type taskIn struct {
 
 type waitIn struct {
 	TaskID   string `json:"task_id" jsonschema:"from submit_task or list_tasks"`
-	TimeoutS int    `json:"timeout_s,omitempty" jsonschema:"seconds to wait at most: 1 to 600, 45 when left out; keep it below your own limit for a call"`
+	TimeoutS int    `json:"timeout_s,omitempty" jsonschema:"seconds to wait at most; keep it below your own limit for a call" minimum:"1" maximum:"600" default:"45"`
 }
 
 type taskOut struct {
@@ -69,10 +69,10 @@ type taskOut struct {
 }
 
 type listIn struct {
-	Status []string `json:"status,omitempty" jsonschema:"any of queued, assigned, dispatched, done, failed, cancelled; left out: all"`
+	Status []string `json:"status,omitempty" jsonschema:"any of them; left out: all" enum:"queued,assigned,dispatched,done,failed,cancelled"`
 	Labels []string `json:"labels,omitempty" jsonschema:"KEY or KEY=VALUE; all of them"`
 	Cursor string   `json:"cursor,omitempty" jsonschema:"next_cursor of the page before"`
-	Limit  int      `json:"limit,omitempty" jsonschema:"of a page: 1 to 50, 20 when left out"`
+	Limit  int      `json:"limit,omitempty" jsonschema:"of a page" minimum:"1" maximum:"50" default:"20"`
 }
 
 type listOut struct {
@@ -129,14 +129,14 @@ func submit(ctx context.Context, c *client.Client, in submitIn, _ *sdk.CallToolR
 	}
 	if in.DryRun {
 		e, err := c.ExplainRequest(ctx, req)
-		return submitOut{DryRun: true, Explanation: cleaned(e.Sentences)}, err
+		return submitOut{DryRun: true, Explanation: cleaned(e.Sentences)}, nameWorkflows(ctx, c, err)
 	}
 	if in.IdempotencyKey == "" {
 		in.IdempotencyKey = client.NewKey()
 	}
 	t, err := c.SubmitKey(ctx, in.IdempotencyKey, req)
 	if err != nil {
-		return submitOut{}, fmt.Errorf("%w\nidempotency_key: %s; whether or not it was stored, a repeat with this key never runs twice", refused(err), in.IdempotencyKey)
+		return submitOut{}, fmt.Errorf("%w\nidempotency_key: %s; whether or not it was stored, a repeat with this key never runs twice", refused(nameWorkflows(ctx, c, err)), in.IdempotencyKey)
 	}
 	view := viewOf(t)
 	out := submitOut{IdempotencyKey: in.IdempotencyKey, Task: &view}
@@ -147,10 +147,7 @@ func submit(ctx context.Context, c *client.Client, in submitIn, _ *sdk.CallToolR
 }
 
 func listTasks(ctx context.Context, c *client.Client, in listIn, _ *sdk.CallToolRequest) (listOut, error) {
-	if in.Limit <= 0 {
-		in.Limit = 20
-	}
-	page, err := c.Tasks(ctx, client.TaskQuery{Status: in.Status, Labels: in.Labels, Cursor: in.Cursor, Limit: min(in.Limit, 50)})
+	page, err := c.Tasks(ctx, client.TaskQuery{Status: in.Status, Labels: in.Labels, Cursor: in.Cursor, Limit: in.Limit})
 	out := listOut{Tasks: []taskOut{}, NextCursor: page.Next}
 	for _, t := range page.Tasks {
 		view := viewOf(t)

@@ -16,10 +16,7 @@ const away = 20 * time.Second
 
 // wait looks at the task until it has ended or the time is up, telling its progress. A restart of the server does not end it.
 func wait(ctx context.Context, c *client.Client, in waitIn, req *sdk.CallToolRequest) (taskOut, error) {
-	if in.TimeoutS <= 0 {
-		in.TimeoutS = 45
-	}
-	limit := time.Duration(min(in.TimeoutS, 600)) * time.Second
+	limit := time.Duration(in.TimeoutS) * time.Second
 	began, heard := time.Now(), time.Now()
 	for pause := 50 * time.Millisecond; ; pause = min(pause*3/2, time.Second) {
 		t, err := c.Task(ctx, in.TaskID)
