@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"time"
 
@@ -30,6 +31,10 @@ func (s *Server) registerOperators() {
 	if s.opts.Metrics != nil {
 		s.mux.Handle("GET /metrics", s.opts.Metrics)
 	}
+	s.mux.HandleFunc("GET /llms.txt", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, phonebooth.ForAgents())
+	})
 	s.serveDocument()
 }
 
