@@ -30,7 +30,7 @@ func (c *Control) SubmitBatch(ctx context.Context, by Caller, specs []phonebooth
 	}
 	var earlier []phonebooth.TaskID
 	v := verb("submit_batch", by)
-	v.NeedsHead = true
+	v.NeedsHead, v.Heavy = true, true
 	v.Keys = fixed(store.Keys{Idempotency: keys})
 	v.Decide = func(view ledger.View) (lifecycle.Change, error) {
 		if earlier = found(view, keys); earlier != nil {

@@ -63,6 +63,8 @@ type Follower struct {
 
 	mu   sync.Mutex
 	seen reach.Reach // what is known here, by whomever
+	// Events that a look unasked has found. Their announcement may be on its way, or Own.
+	unannounced map[int64]bool
 }
 
 // New is a follower that hands on to deliver, one commit at a time.
@@ -77,7 +79,7 @@ func New(st Store, deliver func(ledger.Commit), opts Options) *Follower {
 		opts.Log = slog.Default()
 	}
 	return &Follower{
-		store: st, deliver: deliver, opts: opts, name: rand.Text(), began: make(chan struct{}),
+		store: st, deliver: deliver, opts: opts, name: rand.Text(), began: make(chan struct{}), unannounced: map[int64]bool{},
 		news: make(chan struct{}, 1), announce: make(chan struct{}, 1),
 	}
 }
@@ -89,6 +91,9 @@ func (f *Follower) Own(c ledger.Commit) {
 	}
 	f.mu.Lock()
 	f.seen.Add(c.Events[0].Pos, c.Events[len(c.Events)-1].Pos)
+	for _, e := range c.Events {
+		delete(f.unannounced, e.Pos)
+	}
 	f.mu.Unlock()
 	poke(f.announce)
 }
@@ -114,28 +119,32 @@ func (f *Follower) Run(ctx context.Context) error {
 	both.Go(func() { f.listening(ctx) })
 	poll := time.NewTicker(f.opts.PollEvery)
 	defer poll.Stop()
-	unannounced := 0 // events that a look unasked has found; their announcement may be on its way
 	for {
 		asked := false
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-f.news:
-			asked, unannounced = true, 0
+			asked = true
+			f.forget()
 		case <-poll.C:
-			if unannounced > 0 {
-				f.opts.ObserveMissed(unannounced)
-				unannounced = 0
+			if n := f.forget(); n > 0 {
+				f.opts.ObserveMissed(n)
 			}
 		}
-		n, err := f.catchUp(ctx)
-		if err != nil && ctx.Err() == nil {
+		if err := f.catchUp(ctx, asked); err != nil && ctx.Err() == nil {
 			f.opts.Log.Warn("the record cannot be followed", "error", err)
 		}
-		if !asked {
-			unannounced = n
-		}
 	}
+}
+
+// forget says how many events nobody has announced since they were found.
+func (f *Follower) forget() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len(f.unannounced)
+	clear(f.unannounced)
+	return n
 }
 
 // begin finds the position from which on everything is handed on.
@@ -187,26 +196,25 @@ func (f *Follower) listening(ctx context.Context) {
 	}
 }
 
-// catchUp hands on everything of others up to the end of the record, and says how many events that was.
-func (f *Follower) catchUp(ctx context.Context) (n int, err error) {
+// catchUp hands on everything of others up to the end of the record; asked says that an announcement was heard.
+func (f *Follower) catchUp(ctx context.Context, asked bool) error {
 	for {
 		f.mu.Lock()
 		after := f.seen.UpTo()
 		f.mu.Unlock()
 		events, err := f.store.Events(ctx, store.EventFilter{After: after, Limit: page})
 		if err != nil {
-			return n, err
+			return err
 		}
-		theirs := f.theirs(events)
+		theirs := f.theirs(events, asked)
 		if len(theirs) > 0 {
 			rows, _, err := f.store.Rows(ctx, keysOf(theirs))
 			if err != nil {
-				return n, err
+				return err
 			}
 			for _, run := range side(theirs) {
 				f.deliver(ledger.Commit{Change: changeOf(run, rows), Now: run[len(run)-1].At})
 			}
-			n += len(theirs)
 		}
 		if len(events) > 0 {
 			f.mu.Lock()
@@ -215,18 +223,22 @@ func (f *Follower) catchUp(ctx context.Context) (n int, err error) {
 			f.mu.Unlock()
 		}
 		if len(events) < page {
-			return n, nil
+			return nil
 		}
 	}
 }
 
-// theirs are those events that no commit of ours has written.
-func (f *Follower) theirs(events []phonebooth.Event) (theirs []phonebooth.Event) {
+// theirs are those events that no commit of ours is known to have written. Unless an announcement was heard, they are kept in
+// mind until one has had its time.
+func (f *Follower) theirs(events []phonebooth.Event, asked bool) (theirs []phonebooth.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range events {
 		if !f.seen.Has(e.Pos, e.Pos) {
 			theirs = append(theirs, e)
+			if !asked {
+				f.unannounced[e.Pos] = true
+			}
 		}
 	}
 	return theirs

@@ -4,5 +4,5 @@ package ledger
 func Pending(l *Ledger) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.pending)
+	return len(l.pending) + len(l.heavy)
 }

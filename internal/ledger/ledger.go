@@ -8,7 +8,7 @@
 // package holds none. What a caller may count on:
 //
 //  1. A lone verb on an idle ledger is committed at once. Whatever arrives during a commit is the next batch.
-//  2. A batch is one transaction. Its rows are locked table by table in one order, then the time is read, then verbs are
+//  2. A batch is one transaction, with one heavy verb in it at most. Its rows are locked table by table in one order, then the time is read, then verbs are
 //     decided in the order of their arrival, each on rows as the ones before it left them.
 //  3. Events get positions without gaps, in the order of commits.
 //  4. The answer comes after COMMIT. An error is the verb's own, and nothing of that verb is written.
@@ -36,6 +36,7 @@ type Verb struct {
 	Name             string // for the log
 	Actor, RequestID string // stamped on its events
 	NeedsHead        bool   // Decide looks at View.Head; the verb takes room that is refused when the disk is nearly full
+	Heavy            bool   // it writes many rows: there is one of them in a batch at most, and others overtake those that wait
 
 	// Keys finds the rows that the verb needs by reads without locks. It may be called again when rows have moved.
 	Keys func(ctx context.Context, r store.Reader) (store.Keys, error)
@@ -83,6 +84,7 @@ type Ledger struct {
 
 	mu      sync.Mutex
 	pending []*entry
+	heavy   []*entry // those that wait for a batch of their own
 	closed  bool
 	wake    chan struct{} // holds one token while something is pending
 	moves   sync.WaitGroup
@@ -175,21 +177,31 @@ func (l *Ledger) enqueue(entries []*entry) {
 		}
 		return
 	}
-	l.pending = append(l.pending, entries...)
+	for _, e := range entries {
+		if e.verb.Heavy {
+			l.heavy = append(l.heavy, e)
+		} else {
+			l.pending = append(l.pending, e)
+		}
+	}
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
-// take removes the next batch from what is pending.
+// take removes the next batch from what is pending: one heavy verb at most, behind the others.
 func (l *Ledger) take() []*entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := min(len(l.pending), l.opts.MaxBatch)
 	batch := l.pending[:n:n]
 	l.pending = l.pending[n:]
-	if len(l.pending) > 0 {
+	if len(l.heavy) > 0 {
+		batch = append(batch, l.heavy[0])
+		l.heavy = l.heavy[1:]
+	}
+	if len(l.pending)+len(l.heavy) > 0 {
 		select {
 		case l.wake <- struct{}{}:
 		default:
@@ -228,10 +240,10 @@ func (l *Ledger) Run(ctx context.Context) error {
 func (l *Ledger) close() {
 	l.mu.Lock()
 	l.closed = true
-	for _, e := range l.pending {
+	for _, e := range append(l.pending, l.heavy...) {
 		e.done <- errStopped()
 	}
-	l.pending = nil
+	l.pending, l.heavy = nil, nil
 	l.mu.Unlock()
 	l.moves.Wait()
 }

@@ -227,3 +227,61 @@ func TestWritesWithoutEventsLeaveTheHeadAlone(t *testing.T) {
 		}
 	})
 }
+
+// Verbs that write much go one by one, and what is light does not wait behind them.
+func TestHeavyVerbsGoOneByOneAndAreOvertaken(t *testing.T) {
+	onBoth(t, func(t *testing.T, dsn string) {
+		enter, leave := make(chan struct{}), make(chan struct{})
+		g := &gate{Store: open(t, dsn), before: func() error {
+			enter <- struct{}{}
+			<-leave
+			return nil
+		}}
+		var mu sync.Mutex
+		var commits [][]phonebooth.TaskID
+		l := ledger.New(g, ledger.Options{})
+		l.Subscribe(func(c ledger.Commit) {
+			mu.Lock()
+			defer mu.Unlock()
+			var ids []phonebooth.TaskID
+			for _, task := range c.Tasks {
+				ids = append(ids, task.ID)
+			}
+			commits = append(commits, ids)
+		})
+		run(t, l)
+		var work sync.WaitGroup
+		send := func(id phonebooth.TaskID, heavy bool) {
+			v := submit(id, "", 100)
+			v.Heavy = heavy
+			before := ledger.Pending(l)
+			work.Go(func() {
+				if err := l.Do(t.Context(), v); err != nil {
+					t.Errorf("%s: %v", id, err)
+				}
+			})
+			if id != "first" {
+				eventually(t, string(id)+" to wait", func() bool { return ledger.Pending(l) == before+1 })
+			}
+		}
+		send("first", false)
+		<-enter
+		for _, id := range []phonebooth.TaskID{"h1", "h2", "h3"} {
+			send(id, true)
+		}
+		send("l1", false)
+		send("l2", false)
+		leave <- struct{}{}
+		for range 3 {
+			<-enter
+			leave <- struct{}{}
+		}
+		work.Wait()
+		want := [][]phonebooth.TaskID{{"first"}, {"l1", "l2", "h1"}, {"h2"}, {"h3"}}
+		mu.Lock()
+		defer mu.Unlock()
+		if diff := cmp.Diff(want, commits); diff != "" {
+			t.Errorf("transactions (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -71,6 +71,7 @@ func (s *Scheduler) compare(ctx context.Context, overdue bool) {
 	case n > 0:
 		s.opts.Log.Warn("commits were missing; the index has caught up", "rows", n)
 	}
+	c.again = c.again || late // rows that changed meanwhile were passed over, and what is on its way may be about them
 	s.endComparison(ctx)
 }
 

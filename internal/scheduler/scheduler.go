@@ -65,6 +65,9 @@ func (s *Scheduler) Apply(change lifecycle.Change) {
 // answered. It is for tests: it takes the place of a pause.
 func (s *Scheduler) Idle(ctx context.Context) error { return s.feed.waitStill(ctx) }
 
+// Loaded is closed when Run has read the store.
+func (s *Scheduler) Loaded() <-chan struct{} { return s.loaded }
+
 // QueueDepth is how many tasks are queued.
 func (s *Scheduler) QueueDepth() int {
 	s.mu.RLock()

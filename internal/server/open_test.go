@@ -1,8 +1,10 @@
 package server_test
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/phonebooth-dev/phonebooth/internal/server"
 	"github.com/phonebooth-dev/phonebooth/strategy/builtin"
@@ -33,5 +35,30 @@ func TestOpenLeavesNothingOpenWhenSomethingIsWrong(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A server that cannot be reached any more must not go on leading.
+func TestAServerThatCannotListenAnyMoreEnds(t *testing.T) {
+	t.Parallel()
+	s, err := server.Open(t.Context(), server.Config{
+		Data: t.TempDir(), Listen: "127.0.0.1:0", Strategies: builtin.Registry(), Strategy: builtin.Default, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(t.Context()) }()
+	if err := s.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close() // its listener, under its feet
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("it ended without saying why")
+		}
+	case <-time.After(time.Minute):
+		t.Error("it goes on without listening")
 	}
 }

@@ -258,8 +258,10 @@ func (s *Server) Run(ctx context.Context) error {
 		defer end()
 		defer context.AfterFunc(inner, end)() // another part has died: do not go on without it
 		var leading errgroup.Group
-		leading.Go(func() error { return s.leader.Run(serving, s.lead) })
-		return errors.Join(s.api.Serve(serving, s.listener), leading.Wait()) // the ledger must still take the resignation
+		leading.Go(func() error { return s.stand(serving) })
+		err := s.api.Serve(serving, s.listener)
+		end()
+		return errors.Join(err, leading.Wait()) // the ledger must still take the resignation
 	})
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return err
@@ -277,6 +279,16 @@ func (s *Server) schedule(ctx context.Context) error {
 		}
 	}
 	return s.scheduler.Run(ctx)
+}
+
+// stand has this replica stand for election once it has read what there is to schedule.
+func (s *Server) stand(ctx context.Context) error {
+	select {
+	case <-s.scheduler.Loaded():
+		return s.leader.Run(ctx, s.lead)
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // lead does what only the leader does beside scheduling, in one term.
