@@ -71,6 +71,7 @@ func TestWhatNeedsNoToken(t *testing.T) {
 	for path, want := range map[string]string{
 		"/v1/version": `{"version":"1.2.3","api":"v1","now":"`, "/healthz": "", "/readyz": "", "/metrics": "phonebooth_queue_depth 0",
 		"/openapi.json": `"openapi":"3.1.0"`,
+		"/llms.txt":     "wait_task until ended is true",
 	} {
 		a := r.ask(t, "GET", path, "", "Authorization: ")
 		if a.status >= 300 || !strings.Contains(a.body, want) {
