@@ -90,7 +90,16 @@ func TestArgumentsThatAreOutOfBoundsAreRefusedByName(t *testing.T) {
 			t.Errorf("%s with %s %v answers %q, want a refusal that names it and %s", bad.tool, bad.field, bad.value, text, bad.want)
 		}
 	}
+	for _, bad := range []any{[]string{"x"}, "x", 1} {
+		answer, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "list_tasks", Arguments: bad})
+		if err != nil || !answer.IsError || !strings.HasPrefix(answer.Content[0].(*sdk.TextContent).Text, "invalid: ") {
+			t.Errorf("arguments that are %v are answered with %+v, %v", bad, answer, err)
+		}
+	}
 	if asked {
 		t.Error("the server was asked although the arguments are wrong")
+	}
+	if _, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "list_tasks", Arguments: map[string]any(nil)}); err != nil || !asked {
+		t.Errorf("arguments that are null: %v, asked %v; want them taken as none", err, asked)
 	}
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -50,9 +51,13 @@ func bound(text string) *float64 {
 	return &n
 }
 
-// sayWhatIsInvalid makes arguments that a schema refuses a refusal like the others.
+// sayWhatIsInvalid makes arguments that a schema refuses a refusal like the others. Null stands for no arguments: the SDK
+// panics when it fills defaults into it.
 func sayWhatIsInvalid(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		if call, ok := req.(*sdk.CallToolRequest); ok && string(bytes.TrimSpace(call.Params.Arguments)) == "null" {
+			call.Params.Arguments = json.RawMessage("{}")
+		}
 		answer, err := next(ctx, method, req)
 		result, ok := answer.(*sdk.CallToolResult)
 		if err != nil || !ok || !result.IsError || len(result.Content) != 1 {
