@@ -124,6 +124,9 @@ func (f *scripted) EventPage(ctx context.Context, filter store.EventFilter) (sto
 			page.Events, page.Next = append(page.Events, e), e.Pos
 		}
 	}
+	if !page.More {
+		page.Next = max(filter.After, span.Newest)
+	}
 	return page, control.CheckPosition(filter.After, span)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,9 +24,12 @@ const (
 // errSlow ends a stream whose reader was told that it is too slow.
 var errSlow = errors.New("the reader is too slow")
 
+// farBehind is how many events without one that is asked for, read at once, show that a stream has a long way to go.
+const farBehind = 100
+
 // stream sends events behind after, as server-sent events, until the caller goes away, does not take them in time, or the
 // server stops. Filters are applied here: the position moves on over events that do not match, so that each is read once, for
-// all streams that are at it.
+// all streams that are at it. Where few match for long, the database looks for them.
 func (s *Server) stream(ctx context.Context, w http.ResponseWriter, filter store.EventFilter, after, oldest int64) error {
 	out := &eventWriter{w: w, c: http.NewResponseController(w), slow: s.opts.Slow}
 	_ = out.c.SetReadDeadline(time.Time{})
@@ -38,47 +42,91 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, filter store
 	defer beat.Stop()
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
+	there := make(chan struct{}) // for a stream that may read on at once
+	close(there)
+	f := &follower{control: s.control, filter: filter, after: after, oldest: oldest}
 	for {
-		more := s.control.EventsAfter(after)
-		events, err := s.control.EventsBehind(ctx, after)
+		more := s.control.EventsAfter(f.after)
+		again, err := f.pass(ctx, out)
 		if err != nil {
 			return err // the caller comes again with its position
 		}
-		if len(events) > 0 {
-			oldest = max(oldest, events[0].Pos) // positions have no gaps but for what was removed
+		if again {
+			more = there
 		}
-		if after < oldest-1 {
-			out.notice(v1.NoticePruned, oldest-1, control.Pruned(after, oldest))
-			after = oldest - 1
-		}
-		for _, e := range events {
-			if after = e.Pos; filter.Match(e) {
-				if err := out.event(e); err != nil {
-					return err
-				}
-			}
-		}
-		if err := out.flush(); err != nil {
-			return err
-		}
-		if len(events) > 0 {
-			continue // there may be more already
-		}
-		select {
-		case <-more:
-		case <-look.C:
-			err = s.control.LookForEvents(ctx)
+		select { // first: events that are there already hold up neither
 		case <-beat.C:
-			err = out.comment(after, "heartbeat")
+			err = out.comment(f.after, "heartbeat")
 		case <-s.stopping:
 			return nil
-		case <-ctx.Done():
-			return ctx.Err()
+		default:
+			select {
+			case <-more:
+			case <-look.C:
+				err = s.control.LookForEvents(ctx)
+			case <-beat.C:
+				err = out.comment(f.after, "heartbeat")
+			case <-s.stopping:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// follower is where a stream is in the record.
+type follower struct {
+	control Control
+	filter  store.EventFilter
+	after   int64
+	oldest  int64 // that there is, as far as is known
+	far     bool  // from the next event that matches
+}
+
+// pass sends the next events. again says that there may be more already.
+func (f *follower) pass(ctx context.Context, out *eventWriter) (again bool, err error) {
+	if f.far {
+		filter := f.filter
+		filter.After, filter.Limit = f.after, farBehind
+		page, err := f.control.EventPage(ctx, filter)
+		if err == nil {
+			f.far = page.More
+			return true, f.send(out, page.Events, page.Next)
+		}
+		f.far = false // what was pruned meanwhile is told below
+	}
+	events, err := f.control.EventsBehind(ctx, f.after)
+	if err != nil {
+		return false, err
+	}
+	next := f.after
+	if len(events) > 0 {
+		f.oldest = max(f.oldest, events[0].Pos) // positions have no gaps but for what was removed
+		next = events[len(events)-1].Pos
+	}
+	if f.after < f.oldest-1 {
+		out.notice(v1.NoticePruned, f.oldest-1, control.Pruned(f.after, f.oldest))
+		next = max(next, f.oldest-1)
+	}
+	f.far = len(events) > farBehind && !slices.ContainsFunc(events, f.filter.Match)
+	return len(events) > 0, f.send(out, events, next)
+}
+
+// send sends those of events that match, and goes on to the position next.
+func (f *follower) send(out *eventWriter, events []phonebooth.Event, next int64) error {
+	for _, e := range events {
+		if f.filter.Match(e) {
+			if err := out.event(e); err != nil {
+				return err
+			}
+		}
+	}
+	f.after = next
+	return out.flush()
 }
 
 // eventWriter writes server-sent events. Nothing waits for a slow reader longer than slow: one that takes a piece in more than
