@@ -12,6 +12,7 @@ import (
 	"image/png"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -295,4 +296,27 @@ func waitFor(id string) *sdk.CallToolParams {
 	params := &sdk.CallToolParams{Name: "wait_task", Arguments: map[string]any{"task_id": id, "timeout_s": 90}}
 	params.SetProgressToken("p")
 	return params
+}
+
+func TestALoginTakesEffectAtTheNextCallOfAnAgentOverMCP(t *testing.T) {
+	t.Parallel()
+	b := newBooth(t)
+	a := b.mcp(t)
+	if text := refusal(t, a.say(t, "list_tasks", nil), "not_connected"); !strings.Contains(text, "phonebooth login") {
+		t.Errorf("without a login it says %q, want how to log in", text)
+	}
+	for _, goal := range []string{"on the first", "on the second"} {
+		p := newBooth(t).server(t)
+		p.submit(t, sim(goal))
+		b.run(t, "login", p.url, "--token-file", filepath.Join(p.data, "admin.token"))
+		tasks := told[struct{ Tasks []struct{ Goal string } }](t, a.say(t, "list_tasks", nil)).Tasks
+		if len(tasks) != 1 || tasks[0].Goal != goal {
+			t.Errorf("after the login to its server the tasks are %v, want the one %s", tasks, goal)
+		}
+	}
+	text := refusal(t, a.say(t, "submit_task", map[string]any{"workflow": "nowhere"}), "workflow_unknown")
+	if !strings.Contains(text, "idempotency_key: ") {
+		t.Errorf("the refusal is %q, want the key to repeat it with", text)
+	}
+	a.end(t)
 }
