@@ -19,6 +19,9 @@ var ErrExpired = errors.New("the bytes of the task were removed after their rete
 // dies in between, nobody takes half of the bytes for all, and the next Expire finishes. No part of a key has this name.
 const expiryFile = ".expired"
 
+// Arriving ends the keys under which it is kept what is on its way. Their bytes are no log's.
+const Arriving = ".arriving"
+
 // Expiry says when the bytes of a task were removed, and what there was.
 type Expiry struct {
 	At        time.Time `json:"at"`
@@ -125,7 +128,8 @@ type Holding struct {
 	artifacts int
 }
 
-// Holdings lists everything that lies in the store. What comes and goes meanwhile may be listed or not.
+// Holdings lists everything that lies in the store. What comes and goes meanwhile may be listed or not. With an error it is
+// what cannot be looked at, and the rest follows.
 func (s *Store) Holdings() iter.Seq2[Holding, error] {
 	return func(yield func(Holding, error) bool) {
 		dir, err := s.root.Open(".")
@@ -144,7 +148,7 @@ func (s *Store) Holdings() iter.Seq2[Holding, error] {
 				if errors.Is(err, fs.ErrNotExist) {
 					continue
 				}
-				if !yield(h, err) || err != nil {
+				if !yield(h, err) {
 					return
 				}
 			}
@@ -172,6 +176,8 @@ func (s *Store) holding(first string) (Holding, error) {
 		case e.IsDir():
 		case strings.HasPrefix(e.Name(), artifactMark):
 			h.Bytes, h.artifacts = h.Bytes+info.Size(), h.artifacts+1
+		case strings.HasSuffix(path.Dir(file), Arriving):
+			h.Bytes += info.Size()
 		default:
 			h.Bytes, h.logBytes = h.Bytes+info.Size(), h.logBytes+info.Size()
 		}

@@ -134,3 +134,54 @@ func TestAnExpiryThatWasInterruptedIsFinished(t *testing.T) {
 		}
 	}
 }
+
+func TestADirectoryThatCannotBeReadHidesNoOther(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root reads everything")
+	}
+	dir := t.TempDir()
+	s := filled(t, dir)
+	for _, other := range []string{"task_a", "task_y", "task_z"} {
+		if _, err := s.Append(t.Context(), other+"/1.runner", 0, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(filepath.Join(dir, "task_y"), 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "task_y"), 0o700) })
+	found, unread := 0, ""
+	for h, err := range s.Holdings() {
+		if found++; err != nil {
+			unread += h.First
+		}
+	}
+	if found != 4 || unread != "task_y" {
+		t.Errorf("%d were listed and %q could not be read, want 4 and task_y", found, unread)
+	}
+}
+
+func TestWhatIsOnItsWayIsNoLog(t *testing.T) {
+	t.Parallel()
+	s, err := blob.Open(t.TempDir(), blob.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Append(t.Context(), "task_x/1"+blob.Arriving, 0, []byte("0000000001")); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(t, s, "task_x/1.artifacts", "a.txt", "abc"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Expire("task_x", removedAt); err != nil {
+		t.Fatal(err)
+	}
+	if e, expired, err := s.Expired("task_x"); err != nil || !expired || e.LogBytes != 0 || e.Artifacts != 1 {
+		t.Errorf("got %+v, %v, %v; want an artifact and no log", e, expired, err)
+	}
+	if h := holding(t, s); h.Bytes != 0 {
+		t.Errorf("left: %+v", h)
+	}
+}

@@ -35,8 +35,8 @@ type Artifact struct {
 	blob.Artifact
 }
 
-// arriving is where it is kept how many artifacts an attempt has announced: beside its logs, as it is open like one.
-const arriving = "arriving"
+// arrivingKey is where it is kept how many artifacts an attempt has announced: beside its logs, as it is open like one.
+func arrivingKey(key phonebooth.AttemptKey) string { return fmt.Sprintf("%s/%d%s", key.TaskID, key.Number, blob.Arriving) }
 
 // ExpectArtifacts says that the attempt will have total artifacts, some of which come behind its report. The first word stands.
 func (c *Control) ExpectArtifacts(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, total int) error {
@@ -44,10 +44,10 @@ func (c *Control) ExpectArtifacts(ctx context.Context, host phonebooth.HostID, l
 	if err != nil {
 		return err
 	}
-	if _, err := c.blobs.Append(ctx, LogKey(key, arriving), 0, fmt.Appendf(nil, "%010d", total)); err != nil {
+	if _, err := c.blobs.Append(ctx, arrivingKey(key), 0, fmt.Appendf(nil, "%010d", total)); err != nil {
 		return answerBlob(err)
 	}
-	return answerBlob(c.blobs.Announce(LogKey(key, arriving)))
+	return answerBlob(c.blobs.Announce(arrivingKey(key)))
 }
 
 // EndArtifacts says that no more artifacts of the attempt will come, however many were announced.
@@ -56,11 +56,12 @@ func (c *Control) EndArtifacts(ctx context.Context, host phonebooth.HostID, leas
 	if err != nil {
 		return err
 	}
-	return answerBlob(c.blobs.Finish(LogKey(key, arriving), 0))
+	return answerBlob(c.blobs.Finish(arrivingKey(key), 0))
 }
 
 // Coming is how many more artifacts of an attempt, or of every one if attempt is 0, are on their way beside those found by
-// [Control.Artifacts] before. What can come no more, because its time is over, is not.
+// [Control.Artifacts] before. What can come no more, because its time is over, or its
+// host is silent, is not.
 func (c *Control) Coming(ctx context.Context, id phonebooth.TaskID, attempt int, found []Artifact) (int, error) {
 	attempts, err := c.Attempts(ctx, id)
 	if err != nil {
@@ -80,13 +81,20 @@ func (c *Control) Coming(ctx context.Context, id phonebooth.TaskID, attempt int,
 			continue
 		}
 		text := make([]byte, 10)
-		piece, err := c.blobs.Piece(LogKey(a.AttemptKey, arriving), 0, text)
+		piece, err := c.blobs.Piece(arrivingKey(a.AttemptKey), 0, text)
 		if err != nil {
 			return 0, answerBlob(err)
 		}
 		total, err := strconv.Atoi(string(text[:piece.N]))
-		if piece.Open && err == nil {
-			coming += max(total-there[a.Number], 0)
+		if !piece.Open || err != nil || total <= there[a.Number] {
+			continue
+		}
+		h, err := c.store.Host(ctx, a.HostID)
+		if err != nil {
+			return 0, answer(err, unknownHost())
+		}
+		if h.SilentSince.IsZero() && h.RemovedAt.IsZero() {
+			coming += total - there[a.Number]
 		}
 	}
 	return coming, nil

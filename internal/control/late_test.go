@@ -67,3 +67,45 @@ func TestAFullDiskIsSaidToBeFull(t *testing.T) {
 		t.Errorf("got %v, want store_full", err)
 	}
 }
+
+func (e ended) Task(context.Context, phonebooth.TaskID) (phonebooth.Task, error) {
+	return phonebooth.Task{ID: "task_1", Attempt: 1}, nil
+}
+
+func (e ended) Attempts(ctx context.Context, _ phonebooth.TaskID) ([]phonebooth.Attempt, error) {
+	a, err := e.AttemptOfLease(ctx, "lease_1")
+	return []phonebooth.Attempt{a}, err
+}
+
+// hosted also knows the host of the attempt.
+type hosted struct {
+	ended
+	host phonebooth.Host
+}
+
+func (h hosted) Host(context.Context, phonebooth.HostID) (phonebooth.Host, error) { return h.host, nil }
+
+func TestOfASilentHostNoArtifactsAreOnTheirWay(t *testing.T) {
+	t.Parallel()
+	when := time.Unix(1_800_000_000, 0)
+	for name, c := range map[string]struct {
+		host phonebooth.Host
+		want int
+	}{"heard": {want: 2}, "silent": {phonebooth.Host{SilentSince: when}, 0}, "removed": {phonebooth.Host{RemovedAt: when}, 0}} {
+		blobs, err := blob.Open(t.TempDir(), blob.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := hosted{ended{ago: time.Minute}, c.host}
+		of := control.New(st, ledger.New(st, ledger.Options{}), blobs, control.Options{})
+		if err := of.ExpectArtifacts(t.Context(), "host_1", "lease_1", 2); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := of.Coming(t.Context(), "task_1", 0, nil); err != nil || got != c.want {
+			t.Errorf("%s: %d, %v; want %d to come", name, got, err, c.want)
+		}
+		if err := blobs.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -110,9 +110,14 @@ func (r *Retention) pass(ctx context.Context) error {
 	}
 	p := &pass{Retention: r, now: now, wall: time.Now()}
 	var some []blob.Holding
+	var unread error // the first of them; what can be looked at goes as usual
 	for h, err := range r.blobs.Holdings() {
 		if err != nil {
-			return err
+			r.opts.Log.Warn("retention could not look at what a task has left", "task_id", h.First, "error", err)
+			if unread == nil {
+				unread = err
+			}
+			continue
 		}
 		if some = append(some, h); len(some) == batch {
 			if err := p.take(ctx, some); err != nil {
@@ -128,7 +133,7 @@ func (r *Retention) pass(ctx context.Context) error {
 	if p.removed > 0 {
 		r.opts.Log.Info("bytes of ended tasks removed", "tasks", p.removed, "bytes", p.bytes)
 	}
-	return nil
+	return unread
 }
 
 // pass is what one look has seen and done.

@@ -3,6 +3,7 @@ package retention
 import (
 	"context"
 	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -186,6 +187,30 @@ func TestADatabaseThatIsAwayCostsNothing(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	w.want(t, "old", "")
+}
+
+// torn is a directory in which something cannot be read.
+type torn struct{ *blob.Store }
+
+var errTorn = errors.New("permission denied")
+
+func (s torn) Holdings() iter.Seq2[blob.Holding, error] {
+	return func(yield func(blob.Holding, error) bool) {
+		if !yield(blob.Holding{First: "torn"}, errTorn) {
+			return
+		}
+		s.Store.Holdings()(yield)
+	}
+}
+
+func TestWhatCannotBeReadHoldsUpNothingElse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.task(t, "old", 10, 48*time.Hour)
+	if err := New(w, torn{w.blobs}, Options{Age: time.Hour}).pass(t.Context()); !errors.Is(err, errTorn) {
+		t.Errorf("got %v, want to be told", err)
+	}
+	w.want(t, "", "old")
 }
 
 func TestRunComesAgain(t *testing.T) {
