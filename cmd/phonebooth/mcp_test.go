@@ -199,6 +199,10 @@ func TestDone4_AnAgentSubmitsWaitsReadsExplainsAndCancelsOverMCP(t *testing.T) {
 	if !strings.Contains(text, "screen.png") {
 		t.Errorf("the refusal is %q, want it to name the file that is there", text)
 	}
+	middle := a.say(t, "read_artifact", map[string]any{"task_id": id, "name": "numbers.txt", "offset": 588_000, "max_bytes": 600})
+	if text := firstText(middle); middle.IsError || !strings.Contains(text, "there is more: call again with offset=588600") {
+		t.Errorf("the middle of a larger text begins with %q, want where to go on", text)
+	}
 
 	stuck := a.submitted(t, "screenshot", map[string]any{"tags": []string{"no-such-tag"}})
 	told := told[struct{ Sentences []string }](t, a.say(t, "explain_task", map[string]any{"task_id": stuck})).Sentences
