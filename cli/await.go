@@ -31,6 +31,12 @@ func (p *program) await(cmd *cobra.Command, s *submission, t v1.Task) error {
 	}
 	t, err = w.run(cmd.Context())
 	w.close()
+	if phonebooth.CodeOf(err) == "log_expired" { // of a task that ended long ago, or while its log was shown
+		if now, lookErr := c.Task(cmd.Context(), w.id); lookErr == nil && phonebooth.Status(now.Status).Terminal() {
+			say(cmd, "%s", inWords(err))
+			t, err = now, nil
+		}
+	}
 	switch {
 	case errors.Is(err, errLeft), cmd.Context().Err() != nil:
 		return &failure{status: exitInterrupted, err: fmt.Errorf("waiting no longer; %s goes on", w.id), next: []string{
@@ -160,8 +166,10 @@ func (w *waiting) watch(ctx context.Context, final *v1.Task, states chan<- v1.Ta
 	return err
 }
 
-// reasonAge is how old the reason may be that is shown.
-const reasonAge = 2 * time.Second
+const (
+	reasonAge = 2 * time.Second // of the reason that is shown, at most
+	lookTime  = time.Second     // for what makes a state easier to read: signals wait meanwhile
+)
 
 // show tells where the task stands. While its log runs, that tells more.
 func (w *waiting) show(ctx context.Context, t v1.Task) {
@@ -172,6 +180,8 @@ func (w *waiting) show(ctx context.Context, t v1.Task) {
 	if w.log != nil && status == phonebooth.Dispatched && w.log.attempt > 0 && w.progress.mode == progressLive {
 		return
 	}
+	ctx, enough := context.WithTimeout(ctx, lookTime)
+	defer enough()
 	state := fmt.Sprintf("%s %s %d", standing(t), t.DeviceID, t.Attempt)
 	if status == phonebooth.Queued && (state != w.progress.state || time.Since(w.explained) > reasonAge) {
 		w.reason, w.explained = "It waits for a device: "+wanted(t.Constraints)+".", time.Now()

@@ -43,6 +43,11 @@ func (p *program) wholeTask(cmd *cobra.Command, args []string) error {
 	case 0:
 		return nil
 	case 1:
+		if cmd.Name() == "cancel" && len(strings.TrimPrefix(args[0], "task_")) < leastOfID {
+			refusal := usage(cmd, "%q is too little of a task's id to change the task; give more of it, or the end of it", clean(args[0]))
+			refusal.next = fitting
+			return refusal
+		}
 		args[0] = fitting[0]
 		return nil
 	}

@@ -86,7 +86,7 @@ func (p *program) listTasks(cmd *cobra.Command, q client.TaskQuery, out format, 
 	if watch {
 		return p.watchTasks(cmd, q, out)
 	}
-	list, err := fullPage(cmd.Context(), c, q)
+	list, err := fullPage(cmd.Context(), c, q, 0)
 	if err != nil {
 		return err
 	}
@@ -96,17 +96,18 @@ func (p *program) listTasks(cmd *cobra.Command, q client.TaskQuery, out format, 
 	return printTasks(cmd, c, list)
 }
 
-// fullPage asks on while a page is short although there are more: the server looks at so many tasks at once.
-func fullPage(ctx context.Context, c *client.Client, q client.TaskQuery) (v1.TaskList, error) {
+// fullPage asks on while a page is short although there are more: the server looks at so many tasks at once. It asks calls
+// times at most; 0: until the page is full, or there are no more.
+func fullPage(ctx context.Context, c *client.Client, q client.TaskQuery, calls int) (v1.TaskList, error) {
 	all := v1.TaskList{Tasks: []v1.Task{}}
-	for limit := q.Limit; ; {
+	for asked, limit := 1, q.Limit; ; asked++ {
 		q.Limit = limit - len(all.Tasks)
 		page, err := c.Tasks(ctx, q)
 		if err != nil {
 			return all, err
 		}
 		all.Tasks, all.Next = append(all.Tasks, page.Tasks...), page.Next
-		if page.Next == "" || len(all.Tasks) >= limit {
+		if page.Next == "" || len(all.Tasks) >= limit || asked == calls {
 			return all, nil
 		}
 		q.Cursor = page.Next

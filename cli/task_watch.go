@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"os/signal"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -33,7 +36,10 @@ type taskWatch struct {
 	shown  map[string]string // by task, its last line
 	device func(id string) string
 	page   v1.TaskList
-	stale  bool // the newest page could not be fetched
+	stale  bool          // the newest page could not be fetched
+	named  time.Time     // when device was made
+	looked time.Time     // when the page was fetched last
+	took   time.Duration // to fetch it
 }
 
 // reach carries the requests of a stream, and knows whether the server is away.
@@ -53,6 +59,9 @@ func (r *reach) RoundTrip(request *http.Request) (*http.Response, error) {
 const (
 	watchGather = 200 * time.Millisecond // after a change, for others that come with it
 	watchDraw   = time.Second            // ages grow
+	watchCalls  = 4                      // for one page, when few of the newest tasks are chosen
+	watchRest   = 10                     // times what a page took, before the next
+	watchNames  = 30 * time.Second       // devices' names are kept
 )
 
 func (p *program) watchTasks(cmd *cobra.Command, q client.TaskQuery, out format) error {
@@ -120,19 +129,28 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// look fetches the page.
+// look fetches the page. Where few tasks are chosen it goes back only so far, and the page says that there are more.
 func (w *taskWatch) look(ctx context.Context) error {
-	page, err := fullPage(ctx, w.client, w.query)
+	began := time.Now()
+	w.took = 0 // one that fails is tried again soon
+	page, err := fullPage(ctx, w.client, w.query, watchCalls)
 	if err != nil {
 		return err
 	}
-	devices, err := w.client.Devices(ctx)
-	if err != nil {
-		return err
+	if time.Since(w.named) > watchNames {
+		devices, err := w.client.Devices(ctx)
+		if err != nil {
+			return err
+		}
+		w.device, w.named = deviceNames(devices), time.Now()
 	}
-	w.page, w.device, w.stale = page, deviceNames(devices), false
+	w.page, w.stale = page, false
+	w.looked, w.took = time.Now(), time.Since(began)
 	return nil
 }
+
+// rest is how long it is until the next look is due: one that is slow is rare.
+func (w *taskWatch) rest() time.Duration { return time.Until(w.looked.Add(watchRest * w.took)) }
 
 // print writes lines until ctx ends.
 func (w *taskWatch) print(ctx context.Context, changes <-chan struct{}, failed <-chan error) error {
@@ -147,7 +165,7 @@ func (w *taskWatch) print(ctx context.Context, changes <-chan struct{}, failed <
 		case <-ctx.Done():
 			return nil
 		}
-		if !pause(ctx, watchGather) {
+		if !pause(ctx, max(watchGather, w.rest())) {
 			return nil
 		}
 		for err := w.look(ctx); err != nil && ctx.Err() == nil; err = w.look(ctx) { // the stream says that the server is away
@@ -218,6 +236,9 @@ func (w *taskWatch) row(t v1.Task) []string {
 // draw draws the table until ctx ends, on a screen of its own, and leaves it as it was last.
 func (w *taskWatch) draw(ctx context.Context, changes <-chan struct{}, failed <-chan error) error {
 	out := w.cmd.OutOrStdout()
+	held := make(chan os.Signal, 1) // also a second one finds the terminal as it was
+	signal.Notify(held, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(held)
 	_, _ = io.WriteString(out, "\x1b[?1049h\x1b[?25l")
 	err := w.drawing(ctx, changes, failed)
 	_, _ = io.WriteString(out, "\x1b[?25h\x1b[?1049l")
@@ -230,21 +251,23 @@ func (w *taskWatch) draw(ctx context.Context, changes <-chan struct{}, failed <-
 func (w *taskWatch) drawing(ctx context.Context, changes <-chan struct{}, failed <-chan error) error {
 	tick := time.NewTicker(watchDraw)
 	defer tick.Stop()
+	changed := false
 	for {
 		if err := w.frame(); err != nil {
 			return err
 		}
-		look := w.stale
 		select {
 		case <-changes:
-			look = pause(ctx, watchGather)
+			changed = true
+			pause(ctx, watchGather)
 		case <-tick.C:
 		case err := <-failed:
 			return err
 		case <-ctx.Done():
 			return nil
 		}
-		if look && ctx.Err() == nil {
+		if (changed || w.stale) && w.rest() <= 0 && ctx.Err() == nil {
+			changed = false
 			if err := w.look(ctx); away(err) {
 				w.stale = true
 			} else if err != nil && ctx.Err() == nil {
