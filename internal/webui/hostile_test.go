@@ -37,6 +37,9 @@ func TestTextOfOthersStaysText(t *testing.T) {
 		p.open(path)
 		p.sees(shown)
 		p.settled()
+		if eval[bool](p, `/[\u202a-\u202e\u2066-\u2069]/.test(document.body.innerText + document.title)`) {
+			t.Errorf("%s: text of others turns around what stands behind it", path)
+		}
 		if n := eval[int](p, `document.querySelectorAll('img:not([alt=""]), script:not([src^="/assets/"]), b, [onerror], [onload], a[href^="javascript:"]').length`); n != 0 {
 			t.Errorf("%s: %d elements that somebody smuggled in", path, n)
 		}

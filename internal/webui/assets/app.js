@@ -1,7 +1,7 @@
 // The dashboard's frame: which view an address shows, and when it comes and goes.
 
 import * as api from './api.js';
-import { h, replace } from './dom.js';
+import { h, replace, visible } from './dom.js';
 import { keepTimesFresh } from './format.js';
 import { live } from './live.js';
 import * as router from './router.js';
@@ -46,7 +46,7 @@ function context(params, abort) {
 }
 
 function setTitle(title) {
-  document.title = title ? `${title} · Phonebooth` : 'Phonebooth';
+  document.title = title ? `${visible(title)} · Phonebooth` : 'Phonebooth';
 }
 
 function leave() {

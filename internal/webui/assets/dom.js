@@ -9,7 +9,18 @@
  */
 
 const SVG = 'http://www.w3.org/2000/svg';
+const read = new Set(['title', 'aria-label', 'alt', 'placeholder']); // attributes that people read
 const asProperty = new Set(['value', 'checked', 'selected', 'indeterminate', 'disabled', 'open']);
+
+/**
+ * Text without the marks that turn the direction of what stands behind them: each is seen as a mark, as in the CLI.
+ * Everything of others that is shown goes through here; a link or the value of a field does not.
+ * @param {any} value
+ * @returns {string}
+ */
+export function visible(value) {
+  return String(value).replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
+}
 
 /**
  * An HTML element.
@@ -60,7 +71,7 @@ export function set(node, name, value) {
   } else if (value === false || value === null || value === undefined) {
     node.removeAttribute(name);
   } else {
-    node.setAttribute(name, value === true ? '' : String(value));
+    node.setAttribute(name, value === true ? '' : read.has(name) ? visible(value) : String(value));
   }
 }
 
@@ -68,7 +79,7 @@ function append(node, children) {
   for (const child of children) {
     if (Array.isArray(child)) append(node, child);
     else if (child instanceof Node) node.append(child);
-    else if (child !== null && child !== undefined && typeof child !== 'boolean') node.append(String(child));
+    else if (child !== null && child !== undefined && typeof child !== 'boolean') node.append(visible(child));
   }
 }
 
@@ -86,7 +97,7 @@ export function replace(node, ...children) {
 
 /** Sets a node's text, and touches nothing when it is there already. */
 export function text(node, value) {
-  const wanted = value === null || value === undefined ? '' : String(value);
+  const wanted = value === null || value === undefined ? '' : visible(value);
   if (node.textContent !== wanted) node.textContent = wanted;
   return node;
 }

@@ -2,12 +2,13 @@
 // something happens and an answer that is a second old takes nothing back.
 
 const kept = 2000; // events, for answers that are older than they
+const byName = new Intl.Collator('en', { numeric: true }).compare;
 
 /** The model behind the wall. */
 export class Pool {
   constructor() {
     this.overview = null;
-    /** @type {Map<string, any>} devices by id, in the order of the overview */
+    /** @type {Map<string, any>} devices by id, in the order of their names: sim-2 before sim-10 */
     this.devices = new Map();
     this.events = [];
     this.tasks = null;
@@ -17,7 +18,7 @@ export class Pool {
   load(overview) {
     this.overview = overview;
     this.tasks = { ...overview.tasks };
-    this.devices = new Map(overview.devices.map((d) => [d.id, d]));
+    this.devices = new Map([...overview.devices].sort((a, b) => byName(a.name, b.name)).map((d) => [d.id, d]));
     this.events = this.events.filter((e) => e.pos > overview.pos);
     for (const e of this.events) this.change(e);
   }

@@ -1,6 +1,6 @@
 // The wall: every device as a tile, by host. Tiles grow smaller as the pool grows.
 
-import { h, keyed, replace, text } from './dom.js';
+import { h, keyed, replace, set, text } from './dom.js';
 import { count, plural, setTime, time } from './format.js';
 import { address } from './router.js';
 import { badge, deviceLook, hostLook, setBadge, shape } from './status.js';
@@ -136,8 +136,8 @@ function setLook(node, at, look) {
 function setName(node, link, d, word) {
   text(link, d.name || d.id);
   const says = [d.name, word, d.run?.brief || d.reason].filter(Boolean).join(' · ');
-  node.title = says;
-  link.setAttribute('aria-label', says);
+  set(node, 'title', says);
+  set(link, 'aria-label', says);
 }
 
 function makeTile(d) {

@@ -1,7 +1,7 @@
 // A log on the screen: only the lines in view exist, so a log of any length scrolls; it follows its end until somebody
 // scrolls up; what is searched is marked.
 
-import { h, perFrame } from '../dom.js';
+import { h, perFrame, visible } from '../dom.js';
 import { bytes, count } from '../format.js';
 import { icon } from '../icons.js';
 import { coloursOf } from './colours.js';
@@ -149,7 +149,7 @@ export class LogView {
 
   pieceNode({ run, text, found }) {
     const styled = run.fg || run.bg || run.bold || run.dim || run.italic || run.underline || run.strike;
-    if (!styled && !found) return document.createTextNode(text);
+    if (!styled && !found) return document.createTextNode(visible(text));
     const classes = [run.bold && 'b', run.dim && 'd', run.italic && 'i', run.underline && 'u', run.strike && 's'];
     const { style, names } = coloursOf(run);
     return h(found ? 'mark' : 'span', { class: [...classes, ...names], style }, text);

@@ -16,8 +16,8 @@ export function over(task) {
   return ['done', 'failed', 'cancelled'].includes(task.status);
 }
 
-/** What is so about a task. */
-export function factsOf(task, names) {
+/** What is so about a task; `first` is its first attempt, if there was one. */
+export function factsOf(task, first, names) {
   const c = task.constraints ?? {};
   const wants = [
     c.driver_type, ...(c.tags ?? []), c.runner && `runner: ${c.runner}`, c.device_id && `device: ${names.device(c.device_id)}`,
@@ -25,6 +25,7 @@ export function factsOf(task, names) {
   ].filter(Boolean);
   const labels = Object.entries(task.labels ?? {});
   const created = millis(task.created_at);
+  const given = first?.number === 1 ? millis(first.assigned_at) : NaN;
   const begun = millis(task.dispatched_at);
   const ended = millis(task.finished_at);
   return h('dl', { class: 'facts' }, [
@@ -32,7 +33,7 @@ export function factsOf(task, names) {
     task.device_id && ['Device', h('a', { href: address('devices', task.device_id) }, names.device(task.device_id))],
     task.host_id && ['Host', names.host(task.host_id)],
     ['Submitted', time(task.created_at)],
-    task.attempt === 1 && begun >= created && ['Waited', duration(begun - created)],
+    given >= created && ['Waited', duration(given - created)],
     begun && !over(task) && task.status === 'dispatched' && ['Running for', time(task.dispatched_at, 'since')],
     begun && ended && ['Ran', duration(ended - begun)],
     ended && ['Ended', time(task.finished_at)],

@@ -1,6 +1,6 @@
 // Submit: a goal or a workflow, for which devices and within which limits; and while it is written, what would happen.
 
-import { h, replace } from '../dom.js';
+import { h, replace, text as setText } from '../dom.js';
 import { short } from '../format.js';
 import { everyDevice } from '../timeline/devices.js';
 import { Forecast } from '../submit/forecast.js';
@@ -210,7 +210,7 @@ class Submit {
       const text = faults[pointer];
       const show = text !== undefined && !(patient && !this.touched.has(pointer));
       error.hidden = !show;
-      error.textContent = show ? text : '';
+      setText(error, show ? text : '');
       if (show) input.setAttribute('aria-invalid', 'true');
       else input.removeAttribute('aria-invalid');
     }
@@ -220,7 +220,7 @@ class Submit {
 
   tell(text) {
     this.general.hidden = text === '';
-    this.general.textContent = text;
+    setText(this.general, text);
   }
 
   async submit(e) {

@@ -2,7 +2,7 @@
 
 import { ask } from '../dialogs.js';
 import { problemText } from '../describe.js';
-import { h, keyed, paced, replace } from '../dom.js';
+import { h, keyed, paced, replace, text } from '../dom.js';
 import { oneLine, plural, short } from '../format.js';
 import { setBadge, taskLook } from '../status.js';
 import { artifactNode, byLook } from '../task/artifacts.js';
@@ -119,9 +119,9 @@ class TaskView {
   async readExplanation() {
     try {
       const explanation = await this.api.get(`${this.path}/explain`, { signal: this.signal });
-      const text = explanation.sentences.join('\n');
-      if (text !== this.said) replace(this.why, sentencesOf(explanation));
-      this.said = text;
+      const said = explanation.sentences.join('\n');
+      if (said !== this.said) replace(this.why, sentencesOf(explanation));
+      this.said = said;
       this.learn([explanation.run?.device, ...explanation.attempts.map((a) => a.device)]);
     } catch (err) {
       if (!this.signal.aborted && !this.said) replace(this.why, h('p', { class: 'muted' }, err.message));
@@ -146,10 +146,10 @@ class TaskView {
     replace(this.page, h('div', { class: 'empty card' }, h('h1', null, 'There is no such task'), h('p', null, err.message), h('a', { class: 'button', href: '/tasks' }, 'All tasks')));
   }
 
-  tell(text) {
+  tell(said) {
     this.page.hidden = false;
-    this.failure.hidden = text === '';
-    this.failure.textContent = text;
+    this.failure.hidden = said === '';
+    text(this.failure, said);
   }
 
   draw() {
@@ -157,11 +157,11 @@ class TaskView {
     const look = taskLook(task.status);
     const asks = askOf(task);
     this.setTitle?.(`${oneLine(asks, 60)} · ${look.word}`);
-    if (this.title.textContent !== asks) this.title.textContent = asks;
+    text(this.title, asks);
     this.title.classList.toggle('long', asks.length > 90);
     setBadge(this.badge, look, task.cancel_requested && !over(task) ? 'cancelling' : look.word);
     this.drawActions();
-    replace(this.facts.body, factsOf(task, this.names));
+    replace(this.facts.body, factsOf(task, attempts[0], this.names));
     this.tries.node.hidden = attempts.length === 0;
     this.tries.count.textContent = attempts.length > 1 ? String(attempts.length) : '';
     replace(this.tries.body, attemptsOf(attempts, { chosen: this.chosen, names: this.names, choose: (n) => this.choose(n === this.chosen ? 0 : n) }));
