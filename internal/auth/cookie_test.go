@@ -63,7 +63,7 @@ func TestASignInIsGoodForTheAdminTokenAloneAndForTwelveHours(t *testing.T) {
 			}
 		}
 	}
-	if out := s.SignOut(visit()); out.Name != c.Name || out.MaxAge >= 0 || out.Value != "" {
+	if out := s.SignOut(visit(), time.Now()); out.Name != c.Name || out.MaxAge >= 0 || out.Value != "" {
 		t.Errorf("signing out sets %v", out)
 	}
 }
@@ -82,7 +82,7 @@ func TestASignInOutlivesTheProcessButNotItsToken(t *testing.T) {
 	}
 	other := auth.New(&memory{}, auth.NewToken(auth.PrefixAdmin)).SignIns()
 	stolen := *c
-	stolen.Name = other.SignOut(visit()).Name
+	stolen.Name = other.SignOut(visit(), now).Name
 	if stolen.Name == c.Name {
 		t.Error("two control planes on one machine share a cookie")
 	}
@@ -126,5 +126,35 @@ func TestUnderTLSTheCookieIsSecure(t *testing.T) {
 		if c, err := s.SignIn(t.Context(), r, admin, time.Now()); err != nil || !c.Secure {
 			t.Errorf("%s: %v, %v", name, c, err)
 		}
+	}
+}
+
+// A copy of a cookie is worth nothing once its browser has signed out, renewed or not; other sign-ins stay.
+func TestSigningOutEndsEveryCopyOfTheCookie(t *testing.T) {
+	t.Parallel()
+	admin := auth.NewToken(auth.PrefixAdmin)
+	s := auth.New(&memory{}, admin).SignIns()
+	now := time.Now()
+	signIn := func() *http.Cookie {
+		c, err := s.SignIn(t.Context(), visit(), admin, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	mine, other := signIn(), signIn()
+	now = now.Add(2 * time.Hour)
+	_, renewed, ok := s.Identify(visit(mine), now)
+	if !ok || renewed == nil {
+		t.Fatal("a cookie in use was not renewed")
+	}
+	s.SignOut(visit(renewed), now)
+	for name, c := range map[string]*http.Cookie{"the copy": mine, "the renewed one": renewed} {
+		if _, _, ok := s.Identify(visit(c), now); ok {
+			t.Errorf("%s is still good", name)
+		}
+	}
+	if _, _, ok := s.Identify(visit(other), now); !ok {
+		t.Error("another browser was signed out too")
 	}
 }

@@ -41,7 +41,7 @@ func (u *UI) serveSignOut(w http.ResponseWriter, r *http.Request) {
 		refuse(w, phonebooth.Errorf(phonebooth.Forbidden, "cross_origin", "sign out from the dashboard's own page"))
 		return
 	}
-	http.SetCookie(w, u.signIn.SignOut(r))
+	http.SetCookie(w, u.signIn.SignOut(r, time.Now()))
 	w.WriteHeader(http.StatusNoContent)
 }
 

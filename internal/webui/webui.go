@@ -10,7 +10,7 @@ import (
 // SignIn knows browsers by a cookie: [auth.SignIns].
 type SignIn interface {
 	SignIn(ctx context.Context, r *http.Request, token string, now time.Time) (*http.Cookie, error)
-	SignOut(r *http.Request) *http.Cookie
+	SignOut(r *http.Request, now time.Time) *http.Cookie
 }
 
 // UI is the dashboard.
