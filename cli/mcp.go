@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 	"os"
+	"log/slog"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ func (p *program) mcp() *cobra.Command {
 		Example: "phonebooth mcp",
 	}
 	logs := defaultLogs()
+	logs.Level = level(slog.LevelWarn) // the library's own news are no news to a person
 	logs.bind(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var mu sync.Mutex
