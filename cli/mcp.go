@@ -2,8 +2,8 @@ package cli
 
 import (
 	"io"
-	"os"
 	"log/slog"
+	"os"
 	"sync"
 
 	"github.com/spf13/cobra"
