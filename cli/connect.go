@@ -3,8 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,9 +73,7 @@ func (p *program) account(cmd *cobra.Command) (address, token string, err error)
 		}
 	}
 	if address == "" {
-		return "", "", &failure{status: exitUsage, err: errors.New("no server is known yet"), next: []string{
-			"start one on this machine: phonebooth dev", "or log in to one: phonebooth login URL",
-		}}
+		return "", "", noServer(kept)
 	}
 	if address, err = serverURL(address); err != nil {
 		return "", "", usage(cmd, "%w", err)
@@ -91,6 +91,18 @@ func (p *program) account(cmd *cobra.Command) (address, token string, err error)
 		}}
 	}
 	return address, token, nil
+}
+
+// noServer says that it is not known which server is meant, and what to do about it.
+func noServer(kept accounts) *failure {
+	if len(kept.Servers) == 0 {
+		return &failure{status: exitUsage, err: errors.New("no server is known yet"), next: []string{
+			"start one on this machine: phonebooth dev", "or log in to one: phonebooth login URL",
+		}}
+	}
+	return &failure{status: exitUsage, err: errors.New("there is no current server"), next: []string{
+		"known are: " + strings.Join(slices.Sorted(maps.Keys(kept.Servers)), ", "), "make one the current one: phonebooth login URL",
+	}}
 }
 
 func keptAccounts() (accounts, error) {

@@ -76,9 +76,13 @@ func (p *program) followEvents(cmd *cobra.Command, q client.EventQuery, out form
 	if c, err = p.connectWith(cmd, client.Options{Patience: endless, Transport: newOutages(cmd)}); err != nil {
 		return err
 	}
+	who := &eventNames{client: c}
 	for e, err := range c.Follow(ctx, q) {
+		if err == nil && out == formatTable {
+			who.learn(ctx, e)
+		}
 		if err == nil {
-			err = printEvent(cmd.OutOrStdout(), e, out)
+			err = printEvent(cmd.OutOrStdout(), e, out, who)
 		}
 		if err != nil {
 			return err
@@ -122,7 +126,7 @@ func (o *outages) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // printEvent writes one line.
-func printEvent(w io.Writer, e v1.Event, out format) error {
+func printEvent(w io.Writer, e v1.Event, out format, who *eventNames) error {
 	if out == formatJSON {
 		encoder := json.NewEncoder(w)
 		encoder.SetEscapeHTML(false)
@@ -132,7 +136,7 @@ func printEvent(w io.Writer, e v1.Event, out format) error {
 	if e.Attempt > 0 {
 		subject += fmt.Sprintf(" attempt %d", e.Attempt)
 	}
-	parts := []string{subject, e.DeviceID, e.HostID}
+	parts := []string{subject, who.name(e.DeviceID), who.name(e.HostID)}
 	d := e.Detail
 	parts = append(parts, string(d.Status), string(d.Condition), string(d.Hold), d.Code, d.Message, d.Reason, d.Name, d.Strategy, string(d.Outcome))
 	line := fmt.Sprintf("%6d %s %-21s by %s", e.Pos, e.At.Local().Format("15:04:05.000"), e.Kind, e.Actor)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 
 	"charm.land/fang/v2"
@@ -137,6 +138,18 @@ func badFlag(cmd *cobra.Command, err error) error {
 		return usage(cmd, "%s wants %s, not %q", name, want, clean(value.GetValue()))
 	}
 	return usage(cmd, "%s: %w, not %q", name, value.Unwrap(), clean(value.GetValue()))
+}
+
+// excluding is how cobra says that flags exclude each other.
+var excluding = regexp.MustCompile(`^if any flags in the group .* none of the others can be; \[(.+)\] were all set$`)
+
+// badFlags says in our words what is wrong with flags that were given together.
+func badFlags(cmd *cobra.Command, err error) error {
+	given := excluding.FindStringSubmatch(err.Error())
+	if given == nil {
+		return usage(cmd, "%w", err)
+	}
+	return usage(cmd, "--%s exclude each other", strings.ReplaceAll(given[1], " ", " and --"))
 }
 
 // advice says what to do about refusals whose message cannot know that a command line asks.

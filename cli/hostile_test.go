@@ -29,7 +29,7 @@ func TestTextOfOthersStaysTextInTables(t *testing.T) {
 	wantText(t, "a table", out.String(), 3)
 	out.Reset()
 	event := v1.Event{Pos: 1, Kind: hostile, Actor: hostile, TaskID: hostile, Detail: phonebooth.EventDetail{Message: hostile, Name: hostile}}
-	if err := printEvent(&out, event, formatTable); err != nil {
+	if err := printEvent(&out, event, formatTable, &eventNames{}); err != nil {
 		t.Fatal(err)
 	}
 	wantText(t, "an event", out.String(), 1)

@@ -67,6 +67,9 @@ func keptServer(cmd *cobra.Command, kept accounts, args []string) (string, error
 	if _, known := kept.Servers[address]; known {
 		return address, nil
 	}
+	if address == "" && len(kept.Servers) > 0 {
+		return "", noServer(kept)
+	}
 	if address == "" {
 		return "", &failure{status: exitUsage, err: errors.New("you are not logged in anywhere"), next: []string{"log in: phonebooth login URL"}}
 	}

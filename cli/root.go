@@ -40,7 +40,7 @@ phonebooth device list`,
 	root.SetFlagErrorFunc(badFlag)
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := cmd.ValidateFlagGroups(); err != nil { // cobra would look later, and call it no mistake of usage
-			return usage(cmd, "%w", err)
+			return badFlags(cmd, err)
 		}
 		return p.wholeTask(cmd, args)
 	}

@@ -92,13 +92,7 @@ func (l logFlags) print(cmd *cobra.Command, c *client.Client, task string) error
 		}
 		return c.CopySection(ctx, out.out, task, client.LogQuery{Attempt: now.Attempt, Offset: step.LogOffset}, step.LogBytes)
 	case !l.follow:
-		log, err := c.Log(ctx, task, l.attempt, l.name, 0)
-		if err != nil {
-			return err
-		}
-		defer log.Close()
-		_, err = io.Copy(out.out, log)
-		return err
+		return l.printNow(cmd, c, out, task)
 	}
 	status, err := out.follow(ctx, client.LogQuery{Name: l.name, Attempt: l.attempt})
 	switch {
@@ -112,4 +106,20 @@ func (l logFlags) print(cmd *cobra.Command, c *client.Client, task string) error
 		return err
 	}
 	return endingOf(now)
+}
+
+// printNow prints what is written so far. A task that no attempt has begun of has no log: that is said.
+func (l logFlags) printNow(cmd *cobra.Command, c *client.Client, out *logPrinter, task string) error {
+	log, err := c.Log(cmd.Context(), task, l.attempt, l.name, 0)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if n, err := io.Copy(out.out, log); n > 0 || err != nil {
+		return err
+	}
+	if now, err := c.Task(cmd.Context(), task); err == nil && now.Attempt == 0 {
+		say(cmd, "there is no log: the task is %s and no attempt has begun; why: phonebooth task explain %s", now.Status, task)
+	}
+	return nil
 }

@@ -78,11 +78,19 @@ func parseKinds(asked []string) (kinds []phonebooth.EventKind, err error) {
 		}
 		if !found {
 			return nil, phonebooth.Errorf(phonebooth.Invalid, "invalid",
-				"there is no such kind of event; there are: %v, and task.* and the like for all of one sort", known).With("pointer", "kind")
+				"there is no such kind of event; there are: %s, and task.* and the like for all of one sort", listed(known)).With("pointer", "kind")
 		}
 	}
 	slices.Sort(kinds)
 	return slices.Compact(kinds), nil
+}
+
+func listed(kinds []phonebooth.EventKind) string {
+	words := make([]string, len(kinds))
+	for i, kind := range kinds {
+		words[i] = string(kind)
+	}
+	return strings.Join(words, ", ")
 }
 
 func (s *Server) readEvents(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
