@@ -107,17 +107,20 @@ func TestPagesAreServedBesideTheAPI(t *testing.T) {
 	if a := r.ask(t, "POST", "/tasks", "{}"); a.status != 405 || a.header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("a page that is posted to: %d %s", a.status, a.body)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.URL+"/nowhere", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Accept", "text/html")
-	resp, err := r.Client().Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 404 || !strings.Contains(string(body), "<title>Phonebooth</title>") {
-		t.Errorf("a browser at an unknown path: %d, %v", resp.StatusCode, err)
+	for _, path := range []string{"/nowhere", "/nowhere?y=%zz", "/tasks?text=%00", "//elsewhere.example/"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", "text/html")
+		resp, err := r.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != 404 || !strings.Contains(string(body), "<title>Phonebooth</title>") {
+			t.Errorf("a browser at %s: %d, %v", path, resp.StatusCode, err)
+		}
 	}
 }

@@ -67,6 +67,9 @@ func (s *Server) around(next http.Handler) http.Handler {
 		}()
 		defer s.recovered(r.Context(), answer)
 		if err := checkAddress(r); err != nil {
+			if s.opts.Pages != nil && s.opts.Pages.Lost(answer, r) {
+				return
+			}
 			s.refusal(r.Context(), err).write(answer)
 			return
 		}
