@@ -13,7 +13,7 @@ import (
 func (p *program) deviceList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the devices: what each is, and why it cannot take a task now", Args: takes(),
-		Long: "Lists the devices, the oldest registration first. All filters must match; a host is given by id or name. --wide adds what " +
+		Long: "Lists the devices by host and name. All filters must match; a host is given by id or name. --wide adds what " +
 			"the devices' hosts tell of them, and since when each is as it is.",
 		Example: `phonebooth device list
 phonebooth device list --state idle --driver android --tag lab
@@ -64,6 +64,11 @@ func (p *program) listDevices(cmd *cobra.Command, q client.DeviceQuery, out form
 	devices, err := c.DevicesOf(cmd.Context(), q)
 	if err != nil {
 		return err
+	}
+	if out == formatTable {
+		if err := byHostAndName(cmd, c, devices); err != nil {
+			return err
+		}
 	}
 	if wide && out == formatTable {
 		return printDevicesWide(cmd, c, devices)
