@@ -83,6 +83,10 @@ func goalIsWatched(t *testing.T, a *alive, p *page) {
 	if got := eval[string](p, "document.querySelector('#f-timeout_s').value"); got != "90s" {
 		t.Errorf("submit again gives the time limit %q", got)
 	}
+	p.do(chromedp.Evaluate[chromedp.Void]("history.go(-2)"))
+	p.wait("the form as it was left", "location.pathname + location.search === '/submit' && document.querySelector('.goal-input')?.value.includes('print second')")
+	p.open("/tasks?since=yesterday")
+	p.sees("cannot filter by: since")
 }
 
 func taskIsCancelled(t *testing.T, a *alive, p *page) {

@@ -40,13 +40,17 @@ export function showList(root, list) {
     card.setAttribute('aria-busy', 'true');
     read();
   });
-  replace(root, h('div', { class: 'page' }, h('div', { class: 'page-head' }, h('h1', null, list.title), list.head), bar.node, problem, card));
+  const strange = Object.keys(list.context.query).filter((name) => !list.filters.some((f) => f.name === name));
+  const ignored = strange.length > 0 && h('p', { class: 'notice', data: { tone: 'warn' }, role: 'status' }, `The address asks for what this list cannot filter by: ${strange.join(', ')}.`);
+  replace(root, h('div', { class: 'page' }, h('div', { class: 'page-head' }, h('h1', null, list.title), list.head), bar.node, ignored, problem, card));
 
   const draw = () => {
     keyed(body, state.items, list.key, (item) => fill(h('tr'), item), fill);
     table.hidden = state.items.length === 0;
     const nothing = state.loaded && state.items.length === 0 && !state.next;
-    empty.hidden = !nothing;
+    const looking = state.loaded && state.items.length === 0 && Boolean(state.next);
+    empty.hidden = !nothing && !looking;
+    if (looking) replace(empty, h('div', { class: 'empty' }, h('p', null, 'Nothing like that among the newest; older ones were not looked at yet.')));
     if (nothing) replace(empty, h('div', { class: 'empty' }, list.empty(Object.values(bar.values).some(Boolean))));
     foot.hidden = !state.next;
     if (state.loaded) card.setAttribute('aria-busy', 'false');

@@ -25,7 +25,7 @@ function read() {
 
 function link(map, kind, id) {
   if (!id) return null;
-  const node = h('a', { class: 'cut', href: kind === 'hosts' ? `/hosts?id=${encodeURIComponent(id)}` : address(kind, id), title: id }, map().get(id) ?? short(id));
+  const node = h('a', { class: 'cut', href: kind === 'hosts' ? `/devices?host_id=${encodeURIComponent(id)}` : address(kind, id), title: id }, map().get(id) ?? short(id));
   if (!map().has(id)) read().then(() => text(node, map().get(id) ?? short(id)));
   return node;
 }

@@ -16,7 +16,8 @@ export default {
 class Submit {
   constructor(root, { query, signal, live, api, navigate, announce }) {
     Object.assign(this, { root, signal, live, api, navigate, announce, query });
-    this.form = formOfQuery(query);
+    this.kept = history.state?.form; // what was written here before somebody went on and came back
+    this.form = this.kept ?? formOfQuery(query);
     this.key = newKey();
     this.fields = new Map();
     this.touched = new Set();
@@ -58,7 +59,7 @@ class Submit {
   async readTask() {
     if (!this.query.from) return;
     try {
-      this.form = formOf(await this.api.get(`/v1/tasks/${encodeURIComponent(this.query.from)}`, { signal: this.signal }));
+      if (!this.kept) this.form = formOf(await this.api.get(`/v1/tasks/${encodeURIComponent(this.query.from)}`, { signal: this.signal }));
       this.intro.append('As ', h('a', { href: `/tasks/${encodeURIComponent(this.query.from)}`, class: 'mono' }, short(this.query.from)), ' was; change what should differ.');
     } catch (err) {
       if (!this.signal.aborted) this.tell(err.message);
@@ -169,6 +170,16 @@ class Submit {
     this.timer = setTimeout(() => this.signal.aborted || this.ask(), after);
   }
 
+  // The form stays with this place of the history: Back shows it as it was, and so does a sign-in in between.
+  keep() {
+    if (this.signal.aborted) return; // the place is another view's already
+    try {
+      history.replaceState({ form: this.form }, '');
+    } catch {
+      // browsers allow so many a time
+    }
+  }
+
   hurry(e) {
     if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
       e.preventDefault();
@@ -178,6 +189,7 @@ class Submit {
 
   // Asks what would happen. Only the newest question counts.
   async ask() {
+    this.keep();
     this.asking?.abort();
     const { request, wrong } = requestOf(this.form);
     this.showFaults(wrong);
@@ -226,6 +238,7 @@ class Submit {
   async submit(e) {
     e.preventDefault();
     if (this.sending) return;
+    this.keep();
     const { request, wrong } = requestOf(this.form);
     if (Object.keys(wrong).length > 0) {
       this.showFaults(wrong);
