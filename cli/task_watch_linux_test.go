@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// impatient is a terminal whose person presses Ctrl-C again while the screen is given back.
+// impatient is a terminal whose person ends the program again while the screen is given back.
 type impatient struct {
 	bytes.Buffer
 	t *testing.T
@@ -22,7 +22,7 @@ func (w *impatient) Write(p []byte) (int, error) {
 	if strings.Contains(string(p), "\x1b[?1049l") {
 		runtime.LockOSThread() // so that it has come when the call returns
 		defer runtime.UnlockOSThread()
-		if err := unix.Tgkill(os.Getpid(), syscall.Gettid(), unix.SIGINT); err != nil {
+		if err := unix.Tgkill(os.Getpid(), syscall.Gettid(), unix.SIGTERM); err != nil {
 			w.t.Error(err)
 		}
 	}
