@@ -7,7 +7,8 @@ FUZZTIME ?= 30s
 
 # SQLite is a translated C program that shares nothing between goroutines. The race
 # detector finds nothing in it and makes it thirty times slower, so it stays outside.
-RACE  ?= -race -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false'
+# chromedp, which drives the browser in tests, reads its own nodes without its lock.
+RACE  ?= -race -gcflags='github.com/ncruces/go-sqlite3-wasm/...=-race=false' -gcflags='github.com/chromedp/...=-race=false'
 TOOL  := go tool -modfile=tools/go.mod
 
 .PHONY: help
