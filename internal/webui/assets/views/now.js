@@ -92,7 +92,8 @@ function render(parts, pool) {
   showStats(parts.stats, devices, tasks, overview);
   showLanes(parts, overview, (id) => pool.devices.get(id)?.name ?? overview.hosts.find((host) => host.id === id)?.name);
   throughputChart(parts.chart, overview.throughput);
-  text(parts.chartTop, `${plural(tasks.done + tasks.failed + tasks.cancelled, 'task')} · up to ${count(Number(parts.chart.dataset.top))} a minute`);
+  const ended = tasks.done + tasks.failed + tasks.cancelled;
+  text(parts.chartTop, ended === 0 ? 'no task ended' : `${plural(ended, 'task')} · up to ${count(Number(parts.chart.dataset.top))} a minute`);
   showFailures(parts.failures, overview, pool.devices);
 }
 
