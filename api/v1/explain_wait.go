@@ -227,7 +227,7 @@ func (s *speech) stateText(state string, c Candidate) string {
 	case phonebooth.ReasonDraining:
 		return "its host is being drained" + lasting + " and starts nothing new, until `phonebooth host resume " + c.Device.HostID + "`"
 	case phonebooth.ReasonSilent:
-		return "its host has been silent" + lasting + "; is the agent there running, and can it reach the control plane?"
+		return "its host has been silent" + lasting + "; see whether the agent there is running and reaches the control plane"
 	case phonebooth.ReasonDeaf:
 		return "its host has not asked for work" + lasting + why + "; it counts again as soon as its agent asks"
 	}

@@ -92,7 +92,7 @@ func TestExplainHostOffline(t *testing.T) {
 		task := sys.Submit(t, v1.TaskRequest{Goal: "x"})
 		e := explain(t, sys, task.ID)
 		says(t, e, "It waits because the only device of the pool is out of reach, with a silent host")
-		says(t, e, "p1 on rack-1: its host has been silent for", "is the agent there running")
+		says(t, e, "p1 on rack-1: its host has been silent for", "see whether the agent there is running")
 		if st := e.Wait.States; len(st) != 1 || st[0].State != string(phonebooth.ReasonSilent) || st[0].Devices[0].Since == nil {
 			t.Errorf("states %+v, want the host silent and since when", st)
 		}
