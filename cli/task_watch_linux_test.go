@@ -14,8 +14,8 @@ import (
 
 // impatient is a terminal whose person ends the program again while the screen is given back.
 type impatient struct {
-	bytes.Buffer
-	t *testing.T
+	t     *testing.T
+	shown bytes.Buffer
 }
 
 func (w *impatient) Write(p []byte) (int, error) {
@@ -26,7 +26,7 @@ func (w *impatient) Write(p []byte) (int, error) {
 			w.t.Error(err)
 		}
 	}
-	return w.Buffer.Write(p)
+	return w.shown.Write(p)
 }
 
 // TestASecondCtrlCLeavesTheTerminalAsItWas ends this process if it is not so.
@@ -40,7 +40,7 @@ func TestASecondCtrlCLeavesTheTerminalAsItWas(t *testing.T) {
 	if err := w.draw(ctx, nil, nil); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(out.String(), "\x1b[?25h\x1b[?1049l") {
-		t.Errorf("got %q", out.String())
+	if !strings.Contains(out.shown.String(), "\x1b[?25h\x1b[?1049l") {
+		t.Errorf("got %q", out.shown.String())
 	}
 }

@@ -13,15 +13,7 @@ import (
 func (s *Scheduler) Lanes(limit int) (longest []v1.Lane, count int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var lanes []*lane
-	for _, l := range s.index.lanes {
-		if l.queued > 0 {
-			lanes = append(lanes, l)
-		}
-	}
-	count = len(lanes)
-	slices.SortFunc(lanes, func(a, b *lane) int { return cmp.Or(cmp.Compare(b.queued, a.queued), cmp.Compare(a.key, b.key)) })
-	lanes = lanes[:min(limit, count)]
+	lanes, count := s.index.longest(limit)
 	oldest := s.index.oldestOf(lanes)
 	for _, l := range lanes {
 		wire := v1.Lane{Constraints: v1.ConstraintsOf(l.constraints), Queued: l.queued}
@@ -31,6 +23,26 @@ func (s *Scheduler) Lanes(limit int) (longest []v1.Lane, count int) {
 		longest = append(longest, wire)
 	}
 	return longest, count
+}
+
+// longest are the at most limit lanes with the most tasks, and how many have any. It keeps no more than those: there may be a
+// lane for each task, and whoever changes the index waits.
+func (x *index) longest(limit int) (kept []*lane, count int) {
+	longer := func(a, b *lane) int { return cmp.Or(cmp.Compare(b.queued, a.queued), cmp.Compare(a.key, b.key)) }
+	for _, l := range x.lanes {
+		if l.queued == 0 {
+			continue
+		}
+		count++
+		if len(kept) == limit && (limit == 0 || longer(kept[limit-1], l) < 0) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(kept, l, longer)
+		if kept = slices.Insert(kept, at, l); len(kept) > limit {
+			kept = kept[:limit]
+		}
+	}
+	return kept, count
 }
 
 // maxAgeLooks bounds the walk along the queue by age.
