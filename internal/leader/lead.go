@@ -23,6 +23,10 @@ func (l *Leadership) lead(ctx context.Context, s seat, work func(ctx context.Con
 	stop()
 	l.opts.Observe(false)
 	l.opts.Log.Info("this replica leads no longer", "term", s.term, "reason", why)
+	select {
+	case <-done:
+	case <-time.After(l.margin()): // it hangs
+	}
 	if why != lost { // the others need not wait for the end of our time
 		l.resign(ctx, s.term)
 	}
