@@ -63,6 +63,8 @@ func TestNoViewKeepsAnybodyOut(t *testing.T) {
 		p.settled()
 		look(name)
 	}
+	p.open("/") // where no field takes the key
+	p.settled()
 	p.do(chromedp.KeyEvent("?"))
 	p.wait("the list of keys", "document.querySelector('dialog[open]')")
 	look("the list of keys")
