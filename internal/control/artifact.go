@@ -36,7 +36,9 @@ type Artifact struct {
 }
 
 // arrivingKey is where it is kept how many artifacts an attempt has announced: beside its logs, as it is open like one.
-func arrivingKey(key phonebooth.AttemptKey) string { return fmt.Sprintf("%s/%d%s", key.TaskID, key.Number, blob.Arriving) }
+func arrivingKey(key phonebooth.AttemptKey) string {
+	return fmt.Sprintf("%s/%d%s", key.TaskID, key.Number, blob.Arriving)
+}
 
 // ExpectArtifacts says that the attempt will have total artifacts, some of which come behind its report. The first word stands.
 func (c *Control) ExpectArtifacts(ctx context.Context, host phonebooth.HostID, lease phonebooth.LeaseID, total int) error {
