@@ -135,33 +135,6 @@ func TestAnExpiryThatWasInterruptedIsFinished(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatCannotBeReadHidesNoOther(t *testing.T) {
-	t.Parallel()
-	if os.Geteuid() == 0 {
-		t.Skip("root reads everything")
-	}
-	dir := t.TempDir()
-	s := filled(t, dir)
-	for _, other := range []string{"task_a", "task_y", "task_z"} {
-		if _, err := s.Append(t.Context(), other+"/1.runner", 0, []byte("x")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Chmod(filepath.Join(dir, "task_y"), 0); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "task_y"), 0o700) })
-	found, unread := 0, ""
-	for h, err := range s.Holdings() {
-		if found++; err != nil {
-			unread += h.First
-		}
-	}
-	if found != 4 || unread != "task_y" {
-		t.Errorf("%d were listed and %q could not be read, want 4 and task_y", found, unread)
-	}
-}
-
 func TestWhatIsOnItsWayIsNoLog(t *testing.T) {
 	t.Parallel()
 	s, err := blob.Open(t.TempDir(), blob.Options{})
