@@ -31,7 +31,7 @@ import (
 type Store interface {
 	Head(ctx context.Context) (store.Head, error)
 	Events(ctx context.Context, filter store.EventFilter) ([]phonebooth.Event, error)
-	Rows(ctx context.Context, keys store.Keys) (*store.Rows, int64, error)
+	Rows(ctx context.Context, keys store.Keys) (*store.Rows, error)
 	Announce(ctx context.Context, from string) error
 	Listen(ctx context.Context, heard func(from string)) error
 }
@@ -208,7 +208,7 @@ func (f *Follower) catchUp(ctx context.Context, asked bool) error {
 		}
 		theirs := f.theirs(events, asked)
 		if len(theirs) > 0 {
-			rows, _, err := f.store.Rows(ctx, keysOf(theirs))
+			rows, err := f.store.Rows(ctx, keysOf(theirs))
 			if err != nil {
 				return err
 			}

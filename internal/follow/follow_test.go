@@ -107,9 +107,9 @@ func (r *replica) heard() map[phonebooth.TaskID]int {
 	return got
 }
 
-func eventually(t *testing.T, what string, true func() bool) {
+func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for began := time.Now(); !true(); time.Sleep(5 * time.Millisecond) {
+	for began := time.Now(); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Since(began) > 30*time.Second {
 			t.Fatalf("%s does not come", what)
 		}

@@ -244,8 +244,11 @@ func visit(ctx context.Context, transport http.RoundTripper, url string, wait bo
 func openFiles(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
+	if err != nil && runtime.GOOS != "linux" {
 		t.Skip("there is no /proc here")
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return len(entries)
 }

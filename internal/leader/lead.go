@@ -14,7 +14,6 @@ func (l *Leadership) lead(ctx context.Context, s seat, work func(ctx context.Con
 	l.Tick()
 	working, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
-	l.opts.Observe(true)
 	go func() {
 		defer close(done)
 		work(working, s.term)

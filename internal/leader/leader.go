@@ -59,7 +59,8 @@ type Leadership struct {
 	store  Store
 	ledger Ledger
 	opts   Options
-	ticked atomic.Int64 // steady nanoseconds of the newest sign of life of the leader's work
+	stands chan struct{} // closed when it is known for the first time whether this replica leads
+	ticked atomic.Int64  // steady nanoseconds of the newest sign of life of the leader's work
 }
 
 // New is a replica that does not lead yet.
@@ -79,11 +80,14 @@ func New(st Store, l Ledger, opts Options) *Leadership {
 	if opts.Log == nil {
 		opts.Log = slog.Default()
 	}
-	return &Leadership{store: st, ledger: l, opts: opts}
+	return &Leadership{store: st, ledger: l, opts: opts, stands: make(chan struct{})}
 }
 
 // Tick is the work's sign of life while it leads: at least one in each TTL.
 func (l *Leadership) Tick() { l.ticked.Store(int64(l.opts.Steady())) }
+
+// Standing is closed when Run has looked for the first time, and Observe was told whether this replica leads.
+func (l *Leadership) Standing() <-chan struct{} { return l.stands }
 
 // look is how often a replica that does not lead looks whether it could.
 func (l *Leadership) look() time.Duration { return l.opts.TTL / 30 }
@@ -100,8 +104,11 @@ func (l *Leadership) Run(ctx context.Context, work func(ctx context.Context, ter
 	for first := true; ctx.Err() == nil; first = false {
 		pause := l.look()
 		s, leads := l.stand(ctx)
-		if first && !leads {
-			l.opts.Observe(false)
+		if first {
+			l.opts.Observe(leads)
+			close(l.stands)
+		} else if leads {
+			l.opts.Observe(true)
 		}
 		if leads && l.lead(ctx, s, work) == hangs {
 			pause = l.opts.TTL // the others come first

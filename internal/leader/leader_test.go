@@ -91,12 +91,27 @@ type world struct {
 	db      *database
 	mu      sync.Mutex
 	leading map[string]int64
-	began   time.Time
 	log     []string
 }
 
 func newWorld(t *testing.T) *world {
-	return &world{t: t, db: &database{}, leading: map[string]int64{}, began: time.Now()}
+	return &world{t: t, db: &database{}, leading: map[string]int64{}}
+}
+
+// leaderAndOther are two replicas of which a leads.
+func leaderAndOther(t *testing.T) (w *world, a, b *replica) {
+	w = newWorld(t)
+	a = w.start("a")
+	w.until("a")
+	return w, a, w.start("b")
+}
+
+// end stops replicas, one after the other.
+func end(replicas ...*replica) {
+	for _, r := range replicas {
+		r.stop()
+		<-r.ended
+	}
 }
 
 func (w *world) start(name string) *replica {
@@ -170,30 +185,22 @@ func (w *world) until(want string) time.Duration {
 
 func TestAReplicaThatStopsIsFollowedWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		a := w.start("a")
-		w.until("a")
-		b := w.start("b")
+		w, a, b := leaderAndOther(t)
 		time.Sleep(10 * time.Minute)
 		if got := w.leader(); got != "a" {
 			t.Errorf("after ten minutes %q leads, want a", got)
 		}
-		a.stop()
-		<-a.ended
+		end(a)
 		if took := w.until("b"); took > time.Second {
 			t.Errorf("b leads %v after a stopped", took)
 		}
-		b.stop()
-		<-b.ended
+		end(b)
 	})
 }
 
 func TestAReplicaThatCrashesIsFollowedWithinTwentySeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		a := w.start("a")
-		w.until("a")
-		b := w.start("b")
+		w, a, b := leaderAndOther(t)
 		time.Sleep(ttl/3 - time.Millisecond)
 		a.cut(true) // it can neither renew nor give back
 		if took := w.until("b"); took > 20*time.Second {
@@ -204,10 +211,7 @@ func TestAReplicaThatCrashesIsFollowedWithinTwentySeconds(t *testing.T) {
 		if got := w.leader(); got != "b" {
 			t.Errorf("%q leads after a came back, want b", got)
 		}
-		for _, r := range []*replica{b, a} {
-			r.stop()
-			<-r.ended
-		}
+		end(b, a)
 		if len(w.log) != 2 {
 			t.Errorf("who led: %v", w.log)
 		}
@@ -217,27 +221,18 @@ func TestAReplicaThatCrashesIsFollowedWithinTwentySeconds(t *testing.T) {
 // A work that hangs gives the seat to another replica; its own waits for it, so that no two run here.
 func TestAReplicaWhoseWorkHangsIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		a := w.start("a")
-		w.until("a")
-		b := w.start("b")
+		w, a, b := leaderAndOther(t)
 		close(a.hang)
 		if took := w.until("b"); took > ttl+2*time.Second {
 			t.Errorf("b leads %v after the work of a hung", took)
 		}
-		for _, r := range []*replica{b, a} {
-			r.stop()
-			<-r.ended
-		}
+		end(b, a)
 	})
 }
 
 func TestAShortAbsenceOfTheDatabaseCostsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		a := w.start("a")
-		w.until("a")
-		b := w.start("b")
+		w, a, b := leaderAndOther(t)
 		for range 20 {
 			a.cut(true)
 			b.cut(true)
@@ -249,9 +244,6 @@ func TestAShortAbsenceOfTheDatabaseCostsNothing(t *testing.T) {
 		if got := w.leader(); got != "a" || len(w.log) != 1 {
 			t.Errorf("%q leads, after %v", got, w.log)
 		}
-		for _, r := range []*replica{b, a} {
-			r.stop()
-			<-r.ended
-		}
+		end(b, a)
 	})
 }

@@ -17,7 +17,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -82,8 +81,6 @@ type Server struct {
 	scheduler *scheduler.Scheduler
 	follower  *follow.Follower // nil where there are no other replicas
 	leader    *leader.Leadership
-	stood     func()        // it is known whether this replica leads
-	standing  chan struct{} // closed by stood
 	sweep     *sweep.Sweep
 	retention *retention.Retention
 	logs      *blob.Store
@@ -154,16 +151,11 @@ func (s *Server) assemble(policy lifecycle.Policy, strat strategy.Strategy) {
 		Lanes: func(limit int) ([]v1.Lane, int) { return s.scheduler.Lanes(limit) },
 	})
 	s.leader = leader.New(s.store, s.ledger, leader.Options{
-		Alone: s.cfg.Database == "", Log: s.cfg.Log,
-		Observe: func(leads bool) {
-			s.scheduler.SetLeading(leads || s.cfg.AlwaysPlan)
-			s.stood()
-		},
+		Alone: !s.shared(), Log: s.cfg.Log,
+		Observe: func(leads bool) { s.scheduler.SetLeading(leads || s.cfg.AlwaysPlan) },
 	})
-	s.standing = make(chan struct{})
-	s.stood = sync.OnceFunc(func() { close(s.standing) })
 	s.scheduler = scheduler.New(s.store, s.control.Place, strat, s.cfg.Strategy, scheduler.Options{
-		Followed: s.cfg.Database != "", Standby: true, Tick: s.leader.Tick,
+		Followed: s.shared(), Standby: true, Tick: s.leader.Tick,
 		CompareEvery: s.cfg.CompareEvery, Log: s.cfg.Log,
 		OnDifference: func(rows int) {
 			metrics.IndexDiffered(rows)
@@ -173,7 +165,7 @@ func (s *Server) assemble(policy lifecycle.Policy, strat strategy.Strategy) {
 		},
 	})
 	s.ledger.Subscribe(func(c ledger.Commit) { s.scheduler.Apply(c.Change) })
-	if s.cfg.Database != "" {
+	if s.shared() {
 		s.follower = follow.New(s.store, func(c ledger.Commit) {
 			s.control.Committed(c)
 			s.scheduler.Apply(c.Change)
@@ -206,6 +198,9 @@ func (s *Server) outputLimit() int64 {
 	return total / 2
 }
 
+// shared says that other replicas may be at the database.
+func (s *Server) shared() bool { return s.cfg.Database != "" }
+
 // spareBytes must stay free on the disk: below it submissions are refused, so that reports still find room.
 const spareBytes = 64 << 20
 
@@ -232,7 +227,7 @@ func (s *Server) AdminToken() string { return s.token }
 // Settle waits until the scheduler has acted on everything that was committed before, if this replica leads.
 func (s *Server) Settle(ctx context.Context) error {
 	select {
-	case <-s.standing:
+	case <-s.leader.Standing():
 		return s.scheduler.Idle(ctx)
 	case <-ctx.Done():
 		return ctx.Err()

@@ -53,8 +53,8 @@ type Reader interface {
 	Overview(ctx context.Context, since time.Time, failures int) (Overview, error) // minutes since, the last failures
 	Leader(ctx context.Context) (lifecycle.Leader, error)
 	Snapshot(ctx context.Context) (Snapshot, error)
-	// Rows reads what keys name, without locks, as of one position of the record.
-	Rows(ctx context.Context, keys Keys) (rows *Rows, pos int64, err error)
+	// Rows reads what keys name, without locks, as of one moment.
+	Rows(ctx context.Context, keys Keys) (*Rows, error)
 	Due(ctx context.Context, at DueTimes, limit int) (Due, error)
 
 	// Enrollment tokens and the admin token: see package auth. PutToken with a hash that is there changes nothing.

@@ -23,12 +23,14 @@ func (t *tx) Load(ctx context.Context, keys store.Keys) (*store.Rows, error) {
 	return rows, nil
 }
 
-// Rows reads what keys name without locks, as of one position.
-func (s *Store) Rows(ctx context.Context, keys store.Keys) (*store.Rows, int64, error) {
+// Rows reads what keys name without locks, as of one moment.
+func (s *Store) Rows(ctx context.Context, keys store.Keys) (*store.Rows, error) {
 	rows := store.NewRows()
-	var head store.Head
-	err := s.engine.read(ctx, append([]step{readHead(&head, "")}, loading(rows, keys, "")...)...)
-	return rows, head.Pos, err
+	steps := loading(rows, keys, "")
+	if len(steps) == 0 {
+		return rows, nil
+	}
+	return rows, s.engine.read(ctx, steps...)
 }
 
 // loading are the steps that read what keys name, and lock it if lock says so: table by table, each by id.
